@@ -64,7 +64,7 @@ func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 	})
 }
 
-func TestBuilder_RunReturnsEarlierErrors(t *testing.T) {
+func TestBuilder_RunReturnsErrorsOfBeforeSync(t *testing.T) {
 	broken, ended := errors.New("broken"), false
 	l, err := For[string]("zone").
 		BeforeSync(func(context.Context) (func(), error) { return func() { ended = true }, nil }).
@@ -90,7 +90,7 @@ func TestCheckDeps_ListsMissingFields(t *testing.T) {
 		want string
 	}{
 		"complete": {deps{Client: Undivided{}, Zones: func() {}}, ""},
-		"nothing":  {deps{}, "controller zone: missing Client, Zones"},
+		"empty":    {deps{}, "controller zone: missing Client, Zones"},
 	} {
 		got := ""
 		if err := CheckDeps("zone", tc.deps, "Now"); err != nil {
@@ -102,7 +102,7 @@ func TestCheckDeps_ListsMissingFields(t *testing.T) {
 	}
 }
 
-func TestPace_GrowsUntilAnObjectIsReady(t *testing.T) {
+func TestObserveDelay_GrowsUntilAnObjectIsReady(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	is := func(kind string, status metav1.ConditionStatus, ago time.Duration) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(now.Add(-ago))}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestOvertaken_RequeuesAfterConflicts(t *testing.T) {
+func TestRequeueOnConflict_RequeuesAfterConflicts(t *testing.T) {
 	images, other := schema.GroupResource{Resource: "images"}, errors.New("connection refused")
 	for name, tc := range map[string]struct {
 		err, wantErr error

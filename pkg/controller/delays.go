@@ -29,7 +29,7 @@ const (
 	Poll = 30 * time.Second
 )
 
-// MinObserveDelay is the shortest delay that Pace returns.
+// MinObserveDelay is the shortest delay that ObserveDelay returns.
 const MinObserveDelay = 2 * time.Second
 
 // ObserveDelay returns the delay after which an object must be observed again. The arguments are its conditions and the types

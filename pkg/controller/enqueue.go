@@ -34,13 +34,13 @@ type Enqueuer[T Object] struct {
 	Echoes *Echoes[T]
 	// Priority returns the priority that an object's state needs, or fallback. If Priority is nil, fallback is used.
 	Priority func(obj T, fallback int) int
-	// IsOwned reports whether this process reconciles an object. Objects of other processes are not queued. If Mine is
-	// nil, this process reconciles all objects.
+	// IsOwned reports whether this process reconciles an object. Objects of other processes are not queued. If IsOwned
+	// is nil, this process reconciles all objects.
 	IsOwned func(obj T) bool
 	// CanWait, if set, reports whether an object of the initial list need not be queued yet. Any later event queues it.
 	CanWait func(obj T) bool
-	// OnChange, if set, is called for every object that another client created or changed. old is nil for a created object.
-	// News must not block.
+	// OnChange, if set, is called for every object that another client created or changed. old is nil for a created
+	// object. OnChange must not block.
 	OnChange func(old, obj T)
 }
 
@@ -71,11 +71,11 @@ func (e *Enqueuer[T]) addListed(obj T) {
 	}
 }
 
-// EnqueueGained queues the objects for which share returns true, like objects of the initial list. It is called when this
-// process begins to reconcile them.
-func (e *Enqueuer[T]) EnqueueGained(share func(obj T) bool) {
+// EnqueueGained queues the objects for which isGained returns true, with the priority of the initial list. It is called
+// when this process begins to reconcile them.
+func (e *Enqueuer[T]) EnqueueGained(isGained func(obj T) bool) {
 	for _, obj := range e.Objects.informed.List() {
-		if o := obj.(T); share(o) {
+		if o := obj.(T); isGained(o) {
 			e.addListed(o)
 		}
 	}
@@ -123,7 +123,7 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 				return
 			}
 			var none T
-			e.reportNews(none, added)
+			e.callOnChange(none, added)
 			e.Enqueue(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
@@ -132,7 +132,7 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 			case old.GetResourceVersion() == updated.GetResourceVersion():
 				e.add(updated, PriorityDefaultUpdate)
 			case !e.Echoes.IsEcho(old, updated):
-				e.reportNews(old, updated)
+				e.callOnChange(old, updated)
 				e.Enqueue(updated, PriorityDefaultUpdate)
 			}
 		},
@@ -163,7 +163,7 @@ func (e *Enqueuer[T]) EditHandler(deleted func(obj T)) cache.ResourceEventHandle
 	}
 }
 
-func (e *Enqueuer[T]) reportNews(old, obj T) {
+func (e *Enqueuer[T]) callOnChange(old, obj T) {
 	if e.OnChange != nil && e.isMine(obj) {
 		e.OnChange(old, obj)
 	}

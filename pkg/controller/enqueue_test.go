@@ -47,13 +47,13 @@ func TestEnqueuer_HandlerUsesPriorityOfStateAndEvent(t *testing.T) {
 
 func TestEnqueuer_HandlerIgnoresEchoes(t *testing.T) {
 	e := newTestEnqueuer()
-	var news []string
+	var changes []string
 	e.OnChange = func(old, p *corev1.Pod) {
 		from := "nothing"
 		if old != nil {
 			from = old.ResourceVersion
 		}
-		news = append(news, from+" to "+p.ResourceVersion)
+		changes = append(changes, from+" to "+p.ResourceVersion)
 	}
 	running := func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }
 	e.Echoes.Expect(pod(running))
@@ -65,8 +65,8 @@ func TestEnqueuer_HandlerIgnoresEchoes(t *testing.T) {
 	h.OnAdd(pod(), true)
 	h.OnAdd(pod(), false)
 	h.OnUpdate(pod(version("8")), pod(version("9")))
-	if diff := cmp.Diff([]string{"nothing to 7", "8 to 9"}, news); diff != "" {
-		t.Errorf("news (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"nothing to 7", "8 to 9"}, changes); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errNotLive is returned by Stands if an object cannot be an owner.
+// errNotLive is returned by VerifyOwnerIsLive if an object cannot be an owner.
 var errNotLive = errors.New("no longer exists or is being deleted")
 
 // VerifyOwnerIsLive reads a cached object from the server and returns an error if it does not exist or is being deleted. It must

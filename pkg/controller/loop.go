@@ -53,7 +53,7 @@ func (l *Loop[K]) EnqueueAfter(key K, after time.Duration) {
 	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
 }
 
-// EnqueueIndexed queues the objects that an index of a store has under value, with the delay Settle. If wanted is not
+// EnqueueIndexed queues the objects that an index of a store has under value, with the delay Settle. If filter is not
 // nil, only objects for which it returns true are queued.
 func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, filter func(T) bool) {
 	found, err := s.ByIndex(index, value)

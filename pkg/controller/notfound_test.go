@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestFound_IgnoresOnlyNotFoundErrors(t *testing.T) {
+func TestIgnoreNotFound_IgnoresOnlyNotFoundErrors(t *testing.T) {
 	existing, broken := &corev1.ConfigMap{}, errors.New("broken")
 	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "x")
 	for name, test := range map[string]struct {

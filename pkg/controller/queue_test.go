@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// Keys of other priorities are handed out even though VMs are created without pause.
+// Keys of other priorities are returned even if VMs are created all the time.
 func TestQueue_AgesAllPrioritiesBelowTheHighest(t *testing.T) {
 	for _, priority := range []int{99, 96, PriorityDefaultGeneric} {
 		t.Run(fmt.Sprint(priority), func(t *testing.T) {

@@ -51,8 +51,8 @@ func TestSoak(t *testing.T) {
 type soakObject struct {
 	version, reconciled atomic.Int64
 	held                atomic.Bool
-	// promised is the time of the next requested reconcile, in Unix nanoseconds.
-	promised atomic.Int64
+	// requestedAt is the time of the next requested reconcile, in Unix nanoseconds.
+	requestedAt atomic.Int64
 }
 
 type soak struct {
@@ -86,7 +86,7 @@ func (s *soak) process() {
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
 	for i := range s.objects {
-		s.objects[i].promised.Store(0)
+		s.objects[i].requestedAt.Store(0)
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: -1}, s.key(i))
 	}
 	events := s.roll(600)
@@ -95,7 +95,7 @@ func (s *soak) process() {
 			s.events(q)
 		}
 		<-time.After(time.Second)
-		s.checkPromises()
+		s.checkRequestedTimes()
 		q.Stats()
 	}
 	for s.calm.Load() {
@@ -127,7 +127,7 @@ func (s *soak) events(q *priorityqueue.Queue[soakKey]) {
 	}
 	for range n {
 		i := s.roll(soakObjects)
-		for tries := 0; tries < 200 && s.objects[i].promised.Load() == 0; tries++ {
+		for tries := 0; tries < 200 && s.objects[i].requestedAt.Load() == 0; tries++ {
 			i = s.roll(soakObjects) // most events are for objects with a requested reconcile
 		}
 		s.objects[i].version.Add(1)
@@ -135,10 +135,10 @@ func (s *soak) events(q *priorityqueue.Queue[soakKey]) {
 	}
 }
 
-// checkPromises checks that no requested reconcile is late. The workers need a few seconds for the longest list.
-func (s *soak) checkPromises() {
+// checkRequestedTimes checks that no requested reconcile is late. The workers need a few seconds for the longest list.
+func (s *soak) checkRequestedTimes() {
 	for i := range s.objects {
-		if at := s.objects[i].promised.Load(); at != 0 && time.Since(time.Unix(0, at)) > 30*time.Second {
+		if at := s.objects[i].requestedAt.Load(); at != 0 && time.Since(time.Unix(0, at)) > 30*time.Second {
 			s.t.Fatalf("object %d was to be reconciled at %v, now is %v", i, time.Unix(0, at), time.Now())
 		}
 	}
@@ -155,7 +155,7 @@ func (s *soak) reconcile(_ context.Context, key soakKey) (Result, error) {
 	}
 	defer o.held.Store(false)
 	s.reconciles.Add(1)
-	o.promised.Store(0)
+	o.requestedAt.Store(0)
 	o.reconciled.Store(o.version.Load())
 	if s.roll(4) == 0 {
 		<-time.After(time.Duration(s.roll(5)) * time.Millisecond)
@@ -178,6 +178,6 @@ func (s *soak) reconcile(_ context.Context, key soakKey) (Result, error) {
 	default:
 		return Result{}, nil
 	}
-	o.promised.Store(time.Now().Add(after).UnixNano())
+	o.requestedAt.Store(time.Now().Add(after).UnixNano())
 	return Result{RequeueAfter: after}, nil
 }

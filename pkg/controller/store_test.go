@@ -109,7 +109,7 @@ func TestIfOwned_RequiresTheControllingOwner(t *testing.T) {
 	}
 }
 
-func TestAsKept_RemovesOnlyManagedFields(t *testing.T) {
+func TestStripManagedFields_RemovesOnlyManagedFields(t *testing.T) {
 	got, err := StripManagedFields(pod(func(p *corev1.Pod) {
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1("{}")}}
 	}))
@@ -121,7 +121,7 @@ func TestAsKept_RemovesOnlyManagedFields(t *testing.T) {
 	}
 }
 
-func TestAsKept_DoesNotChangeTombstones(t *testing.T) {
+func TestStripManagedFields_DoesNotChangeTombstones(t *testing.T) {
 	want := cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod()}
 	got, err := StripManagedFields(want)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestAsKept_DoesNotChangeTombstones(t *testing.T) {
 	}
 }
 
-// client answers writes with the next version and counts them.
+// client returns the next version for each write and counts the writes.
 type client struct {
 	writes, statuses int
 	err              error
@@ -178,7 +178,7 @@ func TestStore_StoresWritesAndSkipsUnchangedStatus(t *testing.T) {
 	}
 }
 
-func TestAsKept_MakesQuantitiesSafeToFormat(t *testing.T) {
+func TestStripManagedFields_MakesQuantitiesSafeToFormat(t *testing.T) {
 	limit := resource.MustParse("1536Mi") // it has no cached text yet
 	p := pod(func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}}

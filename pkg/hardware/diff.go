@@ -17,8 +17,8 @@ type Difference struct {
 	Old string
 	// New is the value of the desired spec, empty when unset.
 	New string
-	// Effect is the time when the new value takes effect on a running virtual machine: immediately, with a power cycle, or
-	// never.
+	// Effect is the time when the new value takes effect on a running virtual machine: immediately, with a power cycle,
+	// or never.
 	Effect vmv1alpha1.RefreshEffect
 }
 
@@ -52,9 +52,10 @@ func diff(running, desired *State) []Difference {
 	return append(append(out, diffInterfaces(running, desired)...), diffVolumes(running, desired)...)
 }
 
-// Stage divides the differences. The returned spec is running with all changes that can be applied now; the virtual
-// machine is reconfigured to it while it runs. The requirements are the changes that wait for a power cycle. With the
-// strategy Stage all changes wait. Paths in waiting always wait, because the hardware has rejected them.
+// Stage divides the differences. The returned spec is the running spec with all changes that can be applied now. The
+// virtual machine is reconfigured to the returned spec while it runs. The requirements are the changes that wait for a
+// power cycle. With the strategy Stage all changes wait. Paths in waiting always wait, because the hardware has
+// rejected them.
 func Stage(
 	running, desired *Spec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
 ) (*Spec, []vmv1alpha1.RestartRequirement) {

@@ -130,9 +130,9 @@ func TestStage_ConsidersHotPlug(t *testing.T) {
 			hotAdd + `, volumes: [{name: grow, bus: pvscsi, disk: {size: 2Gi}}, {name: there, bus: sata, disk: {size: 1Gi}}, {name: old, bus: ide, disk: {size: 2Gi}},
 			  {name: new1, bus: pvscsi, disk: {size: 1Gi}}, {name: new2, bus: sata, disk: {size: 1Gi}}, {name: new3, bus: nvme, disk: {size: 1Gi}}]`,
 			[]string{"volumes[grow]", "volumes[new1]", "volumes[new2]"}, []string{"volumes[new3]", "volumes[old]"}, nil},
-		{"the name of a device is no device", hotAdd + `, devices: {gpus: [{name: a, deviceName: d}]}`, hotAdd + `, devices: {gpus: [{name: b, deviceName: d}]}`, nil, nil, nil},
-		{"F149 the same BIOS UUID in other letters", hotAdd + `, firmware: {uuid: ABCD}`, hotAdd + `, firmware: {uuid: abcd}`, nil, nil, nil},
-		{"equal values in other words", `cpu: {sockets: 1, shares: {level: Normal}, latencySensitivity: Normal}, memory: {guest: 4096Mi}`, `cpu: {cores: 1, dedicatedCPUPlacement: false}, memory: {guest: 4Gi}`, nil, nil, nil},
+		{"the name of a device does not matter", hotAdd + `, devices: {gpus: [{name: a, deviceName: d}]}`, hotAdd + `, devices: {gpus: [{name: b, deviceName: d}]}`, nil, nil, nil},
+		{"F149 the same BIOS UUID in another letter case", hotAdd + `, firmware: {uuid: ABCD}`, hotAdd + `, firmware: {uuid: abcd}`, nil, nil, nil},
+		{"equal values in other forms", `cpu: {sockets: 1, shares: {level: Normal}, latencySensitivity: Normal}, memory: {guest: 4096Mi}`, `cpu: {cores: 1, dedicatedCPUPlacement: false}, memory: {guest: 4Gi}`, nil, nil, nil},
 		{"the name of the source and the CPU model make no difference",
 			hotAdd + `, instancetype: {name: a, kind: x, revisionName: r1}`,
 			`cpu: {sockets: 2, model: m, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}, className: c`, nil, nil, nil},
@@ -142,12 +142,12 @@ func TestStage_ConsidersHotPlug(t *testing.T) {
 			[]string{"storageClass", "volumes[a]"}, nil, []string{"bootDisk.storageClass", "volumes[b]"}},
 		{"a boot disk grows, and a smaller size changes nothing", hotAdd + `, bootDisk: {size: 10Gi}`, hotAdd + `, bootDisk: {size: 20Gi}`, []string{"bootDisk.size"}, nil, nil},
 		{"a boot disk never shrinks", hotAdd + `, bootDisk: {size: 10Gi}`, hotAdd + `, bootDisk: {size: 5Gi}`, nil, nil, []string{"bootDisk.size"}},
-		{"the boot order counts from the next power on; none leaves it", hotAdd + `, bootOrder: [{type: Disk}]`, hotAdd + `, bootOrder: [{type: CDROM}, {type: Disk}]`, nil, []string{"bootOrder"}, nil},
-		{"disks of claims come and go",
+		{"the boot order takes effect at the next power on; an unset order is ignored", hotAdd + `, bootOrder: [{type: Disk}]`, hotAdd + `, bootOrder: [{type: CDROM}, {type: Disk}]`, nil, []string{"bootOrder"}, nil},
+		{"disks of claims are attached and detached live",
 			hotAdd + `, volumes: [{name: gone, persistentVolumeClaim: {claimName: a}}, {name: other, persistentVolumeClaim: {claimName: a}}, {name: same, bus: nvme, persistentVolumeClaim: {claimName: c}}]`,
 			hotAdd + `, volumes: [{name: new, persistentVolumeClaim: {claimName: a}}, {name: other, persistentVolumeClaim: {claimName: b}}, {name: cold, bus: sata, persistentVolumeClaim: {claimName: d}}, {name: same, bus: nvme, persistentVolumeClaim: {claimName: c}}]`,
 			[]string{"volumes[gone]", "volumes[new]", "volumes[other]"}, []string{"volumes[cold]"}, nil},
-		{"disks with a reclaim policy go, drives with a power cycle",
+		{"disks with a reclaim policy are detached live, drives with a power cycle",
 			hotAdd + `, volumes: [{name: a, bus: pvscsi, reclaimPolicy: Delete, disk: {size: 1Gi}}, {name: b, bus: ide, reclaimPolicy: Detach, disk: {size: 1Gi}}, {name: c, bus: sata, cdrom: {}}]`,
 			hotAdd, []string{"volumes[a]"}, []string{"volumes[b]", "volumes[c]"}, nil},
 		{"media are changed live, drives are not",
@@ -229,12 +229,12 @@ func TestStage_ReturnsBothValuesOfPendingChanges(t *testing.T) {
 	}
 }
 
-func TestDiff_PrintsValuesWithUnits(t *testing.T) {
+func TestDiff_FormatsValuesWithUnits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		running, desired string
 		want             hardware.Difference
 	}{
-		"secure boot that is turned off in words": {`firmware: {secureBoot: true}`, `firmware: {secureBoot: false}`,
+		"secure boot that is set to false": {`firmware: {secureBoot: true}`, `firmware: {secureBoot: false}`,
 			hardware.Difference{Path: hardware.SecureBoot, Old: "true", New: "false", Effect: vmv1alpha1.RefreshEffectRestart}},
 		"secure boot that is no longer set": {`firmware: {secureBoot: true}`, ``,
 			hardware.Difference{Path: hardware.SecureBoot, Old: "true", New: "", Effect: vmv1alpha1.RefreshEffectNone}},
@@ -262,11 +262,11 @@ func TestDiff_PrintsValuesWithUnits(t *testing.T) {
 	}
 }
 
-func TestPathsAreUnique(t *testing.T) {
+func TestPaths_AreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range hardware.Fields {
 		if seen[f.Path] || !hardware.Known(f.Path) {
-			t.Errorf("%s is twice in the table, or not known", f.Path)
+			t.Errorf("%s is in the table twice, or is not known", f.Path)
 		}
 		seen[f.Path] = true
 	}

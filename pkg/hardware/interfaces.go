@@ -31,15 +31,15 @@ func diffInterfaces(running, desired *State) []Difference {
 	var out []Difference
 	for _, name := range slices.Compact(names) {
 		before, after := interfaceNamed(running, name), interfaceNamed(desired, name)
-		if a, b := adapter(before), adapter(after); a != b {
+		if a, b := formatAdapter(before), formatAdapter(after); a != b {
 			out = append(out, Difference{Path: Interface(name), Old: a, New: b, Effect: InterfaceEffect(before, after, running, desired)})
 		}
 	}
 	return out
 }
 
-// adapter prints the network adapter of an interface, or an empty string for nil.
-func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
+// formatAdapter formats the network adapter of an interface, or an empty string for nil.
+func formatAdapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if i == nil {
 		return ""
 	}
@@ -76,11 +76,11 @@ func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, r
 	if same.MACAddress == "" {
 		same.MACAddress = before.MACAddress
 	}
-	if adapter(&same) == adapter(before) {
+	if formatAdapter(&same) == formatAdapter(before) {
 		return none
 	}
 	same.Network = before.Network
-	return liveIf(adapter(&same) == adapter(before) && before.Model != modelSRIOV)
+	return liveIf(formatAdapter(&same) == formatAdapter(before) && before.Model != modelSRIOV)
 }
 
 // canPlugAdapters reports whether network adapters can be added and removed live. This is not possible with SR-IOV.

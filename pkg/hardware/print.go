@@ -16,13 +16,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The functions below print values so that equal values have equal texts. An unset value is printed as the empty
+// The functions below format values so that equal values have equal texts. An unset value is formatted as the empty
 // string.
 
-// Count prints a number.
+// Count formats a number.
 func Count(n int32) string { return strconv.FormatInt(int64(n), 10) }
 
-// Bytes prints an amount of memory or of a disk in binary units: 4096 MiB is 4Gi.
+// Bytes formats an amount of memory or of a disk in binary units: 4096 MiB is 4Gi.
 func Bytes(n int64) string {
 	format := resource.BinarySI
 	if n%1024 != 0 {
@@ -31,10 +31,10 @@ func Bytes(n int64) string {
 	return resource.NewQuantity(n, format).String()
 }
 
-// Flag prints a boolean.
+// Flag formats a boolean.
 func Flag(on bool) string { return strconv.FormatBool(on) }
 
-// Disk prints a disk by its size in bytes and its controller.
+// Disk formats a disk by its size in bytes and its controller.
 func Disk(size int64, controller string) string {
 	if controller == "" {
 		return Bytes(size)
@@ -42,7 +42,7 @@ func Disk(size int64, controller string) string {
 	return Bytes(size) + " on " + controller
 }
 
-// Drive prints a CD-ROM drive and its file.
+// Drive formats a CD-ROM drive and its file.
 func Drive(iso string, connected bool) string {
 	switch {
 	case iso == "":
@@ -53,10 +53,10 @@ func Drive(iso string, connected bool) string {
 	return "CD-ROM: " + iso
 }
 
-// PrintClaim prints the disk of a claim.
+// PrintClaim formats the disk of a claim.
 func PrintClaim(name string) string { return "claim " + name }
 
-// Adapter prints a network adapter. Unknown parts are omitted.
+// Adapter formats a network adapter. Unknown parts are omitted.
 func Adapter(model, network, mac string) string {
 	out := model
 	if network != "" {
@@ -68,9 +68,9 @@ func Adapter(model, network, mac string) string {
 	return strings.TrimSpace(out)
 }
 
-// List prints a list whose order does not matter.
-func List(things []string) string {
-	return strings.Join(slices.Sorted(slices.Values(things)), ", ")
+// List formats a list whose order does not matter.
+func List(items []string) string {
+	return strings.Join(slices.Sorted(slices.Values(items)), ", ")
 }
 
 func optional(n *int32) string {
@@ -80,7 +80,7 @@ func optional(n *int32) string {
 	return Count(*n)
 }
 
-// dimension prints a dimension of the CPU topology. 0 means 1.
+// dimension formats a dimension of the CPU topology. 0 means 1.
 func dimension(n int32) string { return Count(max(n, 1)) }
 
 func flag(b *bool) string {
@@ -97,7 +97,7 @@ func memory(q *resource.Quantity) string {
 	return Bytes(q.Value())
 }
 
-// cpu prints an amount of CPU, rounded up to whole megahertz: 4588 MHz is 4588M, 2000 MHz 2G.
+// cpu formats an amount of CPU, rounded up to whole megahertz: 4588 MHz is 4588M, 2000 MHz 2G.
 func cpu(q *resource.Quantity) string {
 	if q == nil {
 		return ""
@@ -106,13 +106,13 @@ func cpu(q *resource.Quantity) string {
 	return resource.NewQuantity(mhz*limits.Megahertz, resource.DecimalSI).String()
 }
 
-// memoryOrZero prints a reservation of memory.
+// memoryOrZero formats a reservation of memory.
 func memoryOrZero(q *resource.Quantity) string { return cmp.Or(memory(q), "0") }
 
-// cpuOrZero prints a reservation of CPU.
+// cpuOrZero formats a reservation of CPU.
 func cpuOrZero(q *resource.Quantity) string { return cmp.Or(cpu(q), "0") }
 
-// shares prints the level of shares, or their number if the level is Custom.
+// shares formats the level of shares, or their number if the level is Custom.
 func shares(s *vmv1alpha1.Shares) string {
 	switch {
 	case s == nil:
@@ -148,7 +148,7 @@ func seconds(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// text prints a string type of the API.
+// text formats a string type of the API.
 func text[T ~string](s T) string { return string(s) }
 
 // presentValue is the value of a device that exists at most once.

@@ -87,7 +87,7 @@ const (
 	TPM = "devices.tpm"
 	// VideoType is the type of the video card. vSphere has only one.
 	VideoType = "devices.video.type"
-	// DisableHotplug prevents that devices are added or removed live.
+	// DisableHotplug prevents devices from being added or removed live.
 	DisableHotplug = "devices.disableHotplug"
 	// GraphicsDevice is the video card. It exists unless it is disabled.
 	GraphicsDevice = "devices.autoattachGraphicsDevice"

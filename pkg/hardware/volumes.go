@@ -33,20 +33,20 @@ func diffVolumes(running, desired *State) []Difference {
 	var out []Difference
 	for _, name := range slices.Compact(names) {
 		before, after := volumeNamed(running, name), volumeNamed(desired, name)
-		if a, b := volume(before), volume(after); a != b {
+		if a, b := formatVolume(before), formatVolume(after); a != b {
 			out = append(out, Difference{Path: Volume(name), Old: a, New: b, Effect: volumeEffect(before, after, running, desired)})
 		}
 	}
 	return out
 }
 
-// volume prints a volume, or an empty string for nil.
-func volume(v *vmv1alpha1.VirtualMachineVolume) string {
+// formatVolume formats a volume, or an empty string for nil.
+func formatVolume(v *vmv1alpha1.VirtualMachineVolume) string {
 	switch {
 	case v == nil:
 		return ""
 	case v.CDROM != nil:
-		return drive(v.CDROM)
+		return formatDrive(v.CDROM)
 	case v.Disk != nil && v.Disk.StorageClass != "":
 		return Disk(bytesOf(v.Disk.Capacity), v.Bus) + " of class " + v.Disk.StorageClass
 	case v.Disk != nil:
@@ -57,8 +57,8 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	return strings.TrimSpace(presentValue + " " + v.Bus)
 }
 
-// drive prints a CD-ROM drive and the name of its image.
-func drive(d *vmv1alpha1.CDROMVolumeSource) string {
+// formatDrive formats a CD-ROM drive and the name of its image.
+func formatDrive(d *vmv1alpha1.CDROMVolumeSource) string {
 	if d.Image == nil {
 		return Drive("", false)
 	}
@@ -110,23 +110,23 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 func isSameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
 	moved := *b
 	moved.Bus = a.Bus
-	return volume(a) == volume(&moved)
+	return formatVolume(a) == formatVolume(&moved)
 }
 
-// canPlugDisk reports whether a disk can be added on bus live.
+// canPlugDisk reports whether a disk can be hot-added to bus.
 func canPlugDisk(bus string, running, desired *State) bool {
-	there := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
-	return CanPlugDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
+	hasController := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
+	return CanPlugDisk(bus, hasController, isTrue(desired.Devices.DisableHotplug))
 }
 
 // CanPlugDisk reports whether a disk can be added to or removed from a controller while the virtual machine runs. SATA
 // and NVMe controllers must already exist.
-func CanPlugDisk(bus string, controllerThere, hotplugDisabled bool) bool {
+func CanPlugDisk(bus string, controllerExists, hotplugDisabled bool) bool {
 	switch bus {
 	case "ide":
 		return false
 	case "sata", "nvme":
-		return controllerThere && !hotplugDisabled
+		return controllerExists && !hotplugDisabled
 	}
 	return !hotplugDisabled
 }

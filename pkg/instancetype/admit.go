@@ -19,12 +19,12 @@ import (
 // class, a CPU topology that is impossible for the preference, unmet requirements, and references that can never be
 // resolved. A missing object is not a reason, because it may be created later.
 //
-// An update is checked only if it changes more than metadata and power state, and only new problems are reported. So a
-// problem elsewhere never prevents that a virtual machine is powered off, edited or deleted.
+// An update is checked only if it changes more than metadata and power state, and only new problems are reported. So an
+// existing problem never prevents a virtual machine from being powered off, edited or deleted.
 //
-// The error is a failed read.
+// The error is not nil if a read has failed.
 func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (field.ErrorList, error) {
-	if vm.DeletionTimestamp != nil || old != nil && sameButPower(&vm.Spec, &old.Spec) {
+	if vm.DeletionTimestamp != nil || old != nil && equalExceptPower(&vm.Spec, &old.Spec) {
 		return nil, nil
 	}
 	_, err := Effective(vm, Gather(ctx, vm, r))
@@ -42,8 +42,8 @@ func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (f
 	}), nil
 }
 
-// sameButPower reports whether two specs are equal except for the fields of the power state.
-func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
+// equalExceptPower reports whether two specs are equal except for the fields of the power state.
+func equalExceptPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 	left, right := *a, *b
 	for _, s := range []*vmv1alpha1.VirtualMachineSpec{&left, &right} {
 		s.PowerState, s.NextRestartTime, s.PowerPolicy = "", "", nil
@@ -52,7 +52,7 @@ func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 	return equality.Semantic.DeepEqual(&left, &right)
 }
 
-// admissionErrors converts an error of Effective into admission errors. The second result is a failed read.
+// admissionErrors converts an error of Effective into admission errors. The second result is the error of a failed read.
 func admissionErrors(err error) (field.ErrorList, error) {
 	var all field.ErrorList
 	for _, e := range SplitErrors(err) {

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// admissionWorld has instance types with 2, 3 and 4 vCPUs, and preferences with requirements.
-func admissionWorld(t *testing.T) *world {
+// newAdmissionReader has instance types with 2, 3 and 4 vCPUs, and preferences with requirements.
+func newAdmissionReader(t *testing.T) *fakeReader {
 	t.Helper()
-	w := newWorld()
+	w := newFakeReader()
 	w.add(t, clusterIT, "two", "2", 1, size(2))
 	w.add(t, clusterIT, "three", "3", 1, size(3))
 	w.add(t, clusterIT, "four", "4", 1, size(4))
@@ -40,12 +40,12 @@ func TestAdmit_OnCreate(t *testing.T) {
 			[]string{"spec.cpu.reservation", "spec.cpu.limit", "spec.memory.reservation", "spec.memory.limit"}},
 		{"F107 requirements", "{instancetype: {name: two}, preference: {name: greedy}}", []string{"spec.instancetype"}},
 		{"F56 missing sources are admitted", "{instancetype: {name: gone}, preference: {name: gone}, className: gone}", nil},
-		{"F53 bad kind", "{instancetype: {name: two, kind: Foo}}", []string{"spec.instancetype.kind"}},
+		{"F53 invalid kind", "{instancetype: {name: two, kind: Foo}}", []string{"spec.instancetype.kind"}},
 		{"F122 neither name nor inferFromVolume", "{instancetype: {}}", []string{"spec.instancetype"}},
 		{"F126 unknown volume", "{instancetype: {inferFromVolume: nope}}", []string{"spec.instancetype.inferFromVolume"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), nil, admissionWorld(t))
+			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), nil, newAdmissionReader(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestAdmit_OnCreate(t *testing.T) {
 	}
 }
 
-// Twenty numbers of vCPUs that do not divide, and twenty that do.
+// The test has twenty numbers of vCPUs that are divisible by the ratio, and twenty that are not.
 func TestAdmit_ChecksThatSpreadDivides(t *testing.T) {
 	for _, tc := range []struct {
 		spread          string
@@ -75,7 +75,7 @@ func TestAdmit_ChecksThatSpreadDivides(t *testing.T) {
 	} {
 		for _, vcpus := range append(tc.refused, tc.allows...) {
 			t.Run(fmt.Sprintf("F120 %d vCPUs spread {%s}", vcpus, tc.spread), func(t *testing.T) {
-				w := newWorld()
+				w := newFakeReader()
 				w.add(t, clusterIT, "it", "i", 1, size(vcpus))
 				w.add(t, clusterPref, "spread", "s", 1, "{cpu: {preferredCPUTopology: spread, spreadOptions: {"+tc.spread+"}}}")
 				errs, err := instancetype.Admit(t.Context(), vmOf(t, "{instancetype: {name: it}, preference: {name: spread}}"), nil, w)
@@ -87,7 +87,7 @@ func TestAdmit_ChecksThatSpreadDivides(t *testing.T) {
 						t.Errorf("errors %v, want none", errs)
 					}
 				} else if len(errs) != 1 || errs[0].Field != "spec.instancetype" || !strings.Contains(errs[0].Detail, fmt.Sprintf("%d vCPU", vcpus)) {
-					t.Errorf("errors %v, want one of spec.instancetype with the number", errs)
+					t.Errorf("errors %v, want an error of spec.instancetype with the number of vCPUs", errs)
 				}
 			})
 		}
@@ -101,22 +101,22 @@ func TestAdmit_OnUpdate(t *testing.T) {
 	}{
 		{"F110 switch to an instance type that is too small", "{instancetype: {name: four}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}}", true},
 		{"F110 inline size that becomes too small", "{cpu: {sockets: 4}, memory: {guest: 1Gi}, preference: {name: greedy}}", "{cpu: {sockets: 2}, memory: {guest: 1Gi}, preference: {name: greedy}}", true},
-		{"switch to one that fits", "{instancetype: {name: two}, preference: {name: spread}}", "{instancetype: {name: four}, preference: {name: spread}}", false},
+		{"switch to an instance type that fits", "{instancetype: {name: two}, preference: {name: spread}}", "{instancetype: {name: four}, preference: {name: spread}}", false},
 		{"F59 power off with an old problem", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOn}", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOff}", false},
 		{"an old problem does not prevent another change", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, guestID: x}", false},
 		{"a new problem in addition to an old one", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, cpu: {cores: 2}}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), vmOf(t, tc.old), admissionWorld(t))
+			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), vmOf(t, tc.old), newAdmissionReader(t))
 			if err != nil || (len(errs) > 0) != tc.refused {
 				t.Errorf("errors %v, %v; want refused %t", errs, err, tc.refused)
 			}
 		})
 	}
 	t.Run("F110 also when revisions were captured", func(t *testing.T) {
-		w := admissionWorld(t)
+		w := newAdmissionReader(t)
 		old := vmOf(t, "{instancetype: {name: four}, preference: {name: greedy}}")
-		w.captured(t, old, w.add(t, clusterIT, "four", "4", 1, size(4)))
+		w.pin(t, old, w.add(t, clusterIT, "four", "4", 1, size(4)))
 		vm := old.DeepCopy()
 		vm.Spec.Instancetype.Name = "two"
 		if errs, err := instancetype.Admit(t.Context(), vm, old, w); err != nil || len(errs) != 1 {
@@ -126,19 +126,19 @@ func TestAdmit_OnUpdate(t *testing.T) {
 	t.Run("F124 a VM that is being deleted", func(t *testing.T) {
 		vm := vmOf(t, "{instancetype: {name: two}, cpu: {cores: 2}}")
 		vm.DeletionTimestamp = &metav1.Time{}
-		if errs, err := instancetype.Admit(t.Context(), vm, nil, admissionWorld(t)); err != nil || errs != nil {
+		if errs, err := instancetype.Admit(t.Context(), vm, nil, newAdmissionReader(t)); err != nil || errs != nil {
 			t.Errorf("errors %v, %v", errs, err)
 		}
 	})
-	t.Run("a failed read is no verdict", func(t *testing.T) {
-		w := admissionWorld(t)
+	t.Run("a failed read is returned as an error", func(t *testing.T) {
+		w := newAdmissionReader(t)
 		w.broken = errors.New("timeout")
 		if errs, err := instancetype.Admit(t.Context(), vmOf(t, "{instancetype: {name: two}}"), nil, w); !errors.Is(err, w.broken) || errs != nil {
 			t.Errorf("errors %v, %v; want the failure", errs, err)
 		}
 	})
 	t.Run("F59 power off needs no reads", func(t *testing.T) {
-		w := admissionWorld(t)
+		w := newAdmissionReader(t)
 		w.broken = errors.New("timeout")
 		old, vm := vmOf(t, "{instancetype: {name: two}}"), vmOf(t, "{instancetype: {name: two}, powerState: PoweredOff, powerOffMode: Hard}")
 		if errs, err := instancetype.Admit(t.Context(), vm, old, w); err != nil || errs != nil {

@@ -45,7 +45,8 @@ func RevisionsOfSnapshot(s *vmv1alpha1.VirtualMachineSnapshot) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// AwaitsRevision reports whether a refresh has removed a revision from vm's status and the new one is not stored yet.
+// AwaitsRevision reports whether a refresh has removed a revision from vm's status and the new revision is not stored
+// yet.
 func AwaitsRevision(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.ContainsFunc(roles, func(role Role) bool { return pendingRef(vm, role) != nil })
 }
@@ -59,8 +60,8 @@ type Users struct {
 	Templates []vmv1alpha1.VirtualMachineTemplate
 }
 
-// ReasonToKeep returns the reason why a revision must be kept, or an empty string if it is unused. users are all objects in
-// its namespace that may refer to it. revisions are all revisions in the namespace.
+// ReasonToKeep returns the reason why a revision must be kept, or an empty string if it is unused. users are all
+// objects in its namespace that may refer to it. revisions are all revisions in the namespace.
 //
 // A deleted revision cannot be restored if its source has changed. So users and revisions must have been read
 // completely from the API. All revisions are kept while the status of a virtual machine has a revision that cannot be

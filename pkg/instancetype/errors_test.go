@@ -19,7 +19,7 @@ func TestErrors_IncludeAMissingNameOnce(t *testing.T) {
 		"revision by its old name": "{instancetype: {name: small, revisionName: absent}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := resolve(vmOf(t, spec), newWorld())
+			_, err := resolve(vmOf(t, spec), newFakeReader())
 			if err == nil || !instancetype.IsMissing(err) {
 				t.Fatalf("error %v, want IsMissing", err)
 			}

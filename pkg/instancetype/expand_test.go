@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func expand(t *testing.T, vm *vmv1alpha1.VirtualMachine, w *world) (*vmv1alpha1.VirtualMachine, error) {
+func expand(t *testing.T, vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*vmv1alpha1.VirtualMachine, error) {
 	t.Helper()
 	resolved, err := resolve(vm, w)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestExpand_KeepsTheEffectiveSpec(t *testing.T) {
 		{"F133 namespaced", ", kind: VirtualMachineInstancetype"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			w.add(t, clusterIT, "small", "uid", 1, catalogueSize)
 			w.add(t, instancetype.KindInstancetype, "small", "uid", 1, catalogueSize)
 			w.add(t, clusterPref, "linux", "p", 1, cataloguePref)
@@ -71,7 +71,7 @@ func TestExpand_KeepsTheEffectiveSpec(t *testing.T) {
 // expanded VM is.
 func TestExpand_OmitsAnnotationsOfPrivilegedUsers(t *testing.T) {
 	const steers, remove, powerOn = vmv1alpha1.AnnotationSkipDelete, vmv1alpha1.CheckDeletePrefix + "x", vmv1alpha1.CheckPowerOnPrefix + "x"
-	w := newWorld()
+	w := newFakeReader()
 	w.add(t, instancetype.KindInstancetype, "small", "uid", 1, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: b, `+steers+`: "", `+remove+`: ""}}`)
 	w.add(t, instancetype.KindPreference, "linux", "p", 1, `{annotations: {c: d, `+powerOn+`: ""}}`)
 	out, err := expand(t, vmOf(t, "{instancetype: {name: small, kind: VirtualMachineInstancetype}, preference: {name: linux, kind: VirtualMachinePreference}}"), w)
@@ -83,8 +83,8 @@ func TestExpand_OmitsAnnotationsOfPrivilegedUsers(t *testing.T) {
 	}
 }
 
-func TestExpand_OtherCases(t *testing.T) {
-	w := newWorld()
+func TestExpand_HandlesOtherReferences(t *testing.T) {
+	w := newFakeReader()
 	w.add(t, clusterIT, "small", "uid", 1, size(2))
 	plain := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}")
 	if out, err := expand(t, plain, w); err != nil || !cmp.Equal(plain, out, quantities) {

@@ -51,8 +51,8 @@ func TestParseKind(t *testing.T) {
 func TestFind(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
-		setup := func(t *testing.T) (*world, *instancetype.Object, *instancetype.Object) {
-			w := newWorld()
+		setup := func(t *testing.T) (*fakeReader, *instancetype.Object, *instancetype.Object) {
+			w := newFakeReader()
 			return w, w.add(t, namespaced, "small", "n-uid", 1, spec), w.add(t, cluster, "small", "c-uid", 1, spec)
 		}
 		for _, tc := range []struct {
@@ -87,15 +87,15 @@ func TestFind(t *testing.T) {
 				t.Errorf("found %v, %v; want nil", found, err)
 			}
 		})
-		t.Run(string(role)+" F5 F16 not from another namespace", func(t *testing.T) {
-			w := newWorld()
+		t.Run(string(role)+" F5 F16 an object in another namespace is not found", func(t *testing.T) {
+			w := newFakeReader()
 			w.addIn(t, "other", namespaced, "small", "o-uid", 1, spec)
 			_, err := find(vmOf(t, matched(role, "name: small, kind: "+string(namespaced))), role, w)
 			if !apierrors.IsNotFound(err) {
 				t.Errorf("error %v, want NotFound", err)
 			}
 		})
-		t.Run(string(role)+" F7 F18 a failed read is no absence", func(t *testing.T) {
+		t.Run(string(role)+" F7 F18 a failed read does not mean that the object is missing", func(t *testing.T) {
 			w, _, _ := setup(t)
 			w.broken = errors.New("connection refused")
 			_, err := find(vmOf(t, matched(role, "name: small")), role, w)
@@ -110,30 +110,30 @@ func TestFind_PrefersTheRevisionInStatus(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		t.Run(string(role)+" F9 F20 status ref instead of the live object", func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			vm := vmOf(t, matched(role, "name: small"))
-			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			revision := w.pin(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			w.add(t, cluster, "small", "uid", 2, spec)
 			found, err := find(vm, role, w)
 			if err != nil || found.Revision != revision.Name || found.Object.Meta.Generation != 1 {
 				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
 			}
 		})
-		t.Run(string(role)+" F45 F9 also when the kind is spelt otherwise", func(t *testing.T) {
-			w := newWorld()
+		t.Run(string(role)+" F45 F9 another spelling of the kind", func(t *testing.T) {
+			w := newFakeReader()
 			vm := vmOf(t, matched(role, "name: small, kind: "+strings.ToUpper(cluster.Resource())))
-			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			revision := w.pin(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			found, err := find(vm, role, w)
 			if err != nil || found.Revision != revision.Name {
 				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
 			}
 		})
 		for _, field := range []string{"revisionName: %s", "controllerRevisionRef: {name: %s}"} {
-			t.Run(string(role)+" F10 F21 the pin of spec wins: "+field, func(t *testing.T) {
-				w := newWorld()
+			t.Run(string(role)+" F10 F21 the revision in spec takes precedence:  "+field, func(t *testing.T) {
+				w := newFakeReader()
 				vm := vmOf(t, "{}")
 				pinned := w.store(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
-				w.captured(t, vm, w.add(t, cluster, "small", "uid", 2, spec))
+				w.pin(t, vm, w.add(t, cluster, "small", "uid", 2, spec))
 				vm.Spec = vmOf(t, matched(role, "name: small, "+strings.ReplaceAll(field, "%s", pinned.Name))).Spec
 				found, err := find(vm, role, w)
 				if err != nil || found.Revision != pinned.Name || found.Object.Meta.Generation != 1 {
@@ -148,9 +148,9 @@ func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		t.Run(string(role)+" F11 F22 a status ref to another object is ignored", func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			vm := vmOf(t, matched(role, "name: big"))
-			w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			w.pin(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			w.add(t, cluster, "big", "big-uid", 1, spec)
 			found, err := find(vm, role, w)
 			if err != nil || found.Revision != "" || found.Object.Meta.Name != "big" {
@@ -163,17 +163,17 @@ func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 			}
 		})
 		t.Run(string(role)+" F23 F46 a revision of the same name but other scope is not used", func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			vm := vmOf(t, matched(role, "name: small, kind: "+namespaced.TypeName()))
-			w.captured(t, vm, w.add(t, cluster, "small", "c-uid", 1, spec))
+			w.pin(t, vm, w.add(t, cluster, "small", "c-uid", 1, spec))
 			w.add(t, namespaced, "small", "n-uid", 1, spec)
 			found, err := find(vm, role, w)
 			if err != nil || found.Revision != "" || found.Object.Meta.UID != "n-uid" {
 				t.Errorf("found %+v, %v; want the live namespaced object", found, err)
 			}
 		})
-		t.Run(string(role)+" F49 a pin that does not exist or does not fit is an error", func(t *testing.T) {
-			w := newWorld()
+		t.Run(string(role)+" F49 a revision in spec that does not exist or does not match is an error", func(t *testing.T) {
+			w := newFakeReader()
 			w.add(t, cluster, "small", "uid", 1, spec)
 			vm := vmOf(t, matched(role, "name: small, revisionName: nowhere"))
 			if _, err := find(vm, role, w); !apierrors.IsNotFound(err) {
@@ -187,9 +187,9 @@ func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 			}
 		})
 		t.Run(string(role)+" a lost revision is not replaced by a newer generation", func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			vm := vmOf(t, matched(role, "name: small"))
-			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			revision := w.pin(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			delete(w.revisions, "default/"+revision.Name)
 			if found, err := find(vm, role, w); !apierrors.IsNotFound(err) {
 				t.Errorf("found %+v, %v; want NotFound", found, err)
@@ -200,7 +200,7 @@ func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 
 func TestResolve_ReportsEveryMissingReference(t *testing.T) {
 	vm := vmOf(t, "{className: c, instancetype: {name: a}, preference: {name: b}}")
-	_, err := resolve(vm, newWorld())
+	_, err := resolve(vm, newFakeReader())
 	for _, want := range []string{"class", "instance type", "preference"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("F54 error %v, want one with %q", err, want)
@@ -210,13 +210,13 @@ func TestResolve_ReportsEveryMissingReference(t *testing.T) {
 		t.Errorf("IsMissing(%v) is false", err)
 	}
 	vm = vmOf(t, "{instancetype: {name: a}, preference: {name: b, kind: Foo}}")
-	if _, err = resolve(vm, newWorld()); instancetype.IsMissing(err) {
+	if _, err = resolve(vm, newFakeReader()); instancetype.IsMissing(err) {
 		t.Errorf("F53 an invalid kind counts as missing: %v", err)
 	}
 }
 
 func TestEffective_HasNoSourceWithoutReferences(t *testing.T) {
-	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
+	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newFakeReader())
 	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
 		t.Errorf("F141 sources %+v, %+v and annotations %v (%v), want none", inline.Instancetype, inline.Preference, inline.Annotations, err)
 	}
@@ -225,9 +225,9 @@ func TestEffective_HasNoSourceWithoutReferences(t *testing.T) {
 func TestLostError_DescribesTheRepair(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
-		w := newWorld()
+		w := newFakeReader()
 		vm := vmOf(t, matched(role, "name: small"))
-		revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+		revision := w.pin(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 		delete(w.revisions, "default/"+revision.Name)
 		_, err := find(vm, role, w)
 		if want := "virtctl -n default refresh " + string(role) + " vm"; err == nil || !strings.Contains(err.Error(), want) || !instancetype.IsMissing(err) {

@@ -30,19 +30,19 @@ const (
 // quantities compares quantities by value.
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 
-// world is a Reader with objects in memory.
-type world struct {
+// fakeReader is a Reader with objects in memory.
+type fakeReader struct {
 	sources   map[string]*instancetype.Object
 	revisions map[string]*itv1alpha1.ControllerRevision
 	classes   map[string]*vmv1alpha1.VirtualMachineClass
 	images    map[string]*vmv1alpha1.VirtualMachineImage
 	claims    map[string]*corev1.PersistentVolumeClaim
-	// broken makes every read of a source fail.
+	// broken, if set, is the error of every read of a source.
 	broken error
 }
 
-func newWorld() *world {
-	return &world{
+func newFakeReader() *fakeReader {
+	return &fakeReader{
 		sources:   map[string]*instancetype.Object{},
 		revisions: map[string]*itv1alpha1.ControllerRevision{},
 		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
@@ -58,7 +58,7 @@ func get[T any](m map[string]*T, what, key string) (*T, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
-func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+func (w *fakeReader) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
@@ -68,7 +68,7 @@ func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, nam
 	return get(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *world) Revision(_ context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
+func (w *fakeReader) Revision(_ context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := get(w.revisions, "controllerrevisions", namespace+"/"+name)
 	if err != nil {
 		return nil, err
@@ -76,23 +76,23 @@ func (w *world) Revision(_ context.Context, namespace, name string) (*instancety
 	return instancetype.Decode(revision), nil
 }
 
-func (w *world) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+func (w *fakeReader) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	return get(w.classes, "virtualmachineclasses", namespace+"/"+name)
 }
 
-func (w *world) Image(_ context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+func (w *fakeReader) Image(_ context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
 	if ref.Kind == vmv1alpha1.ClusterImageKind {
 		namespace = ""
 	}
 	return get(w.images, "virtualmachineimages", namespace+"/"+ref.Name)
 }
 
-func (w *world) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (w *fakeReader) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	return get(w.claims, "persistentvolumeclaims", namespace+"/"+name)
 }
 
-// add adds a source to the world. Namespaced sources are in namespace default.
-func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+// add adds a source. Namespaced sources are in namespace default.
+func (w *fakeReader) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
 	t.Helper()
 	namespace := ""
 	if kind.Namespaced() {
@@ -101,7 +101,7 @@ func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, gene
 	return w.addIn(t, namespace, kind, name, uid, generation, spec)
 }
 
-func (w *world) addIn(t testing.TB, namespace string, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+func (w *fakeReader) addIn(t testing.TB, namespace string, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
 	t.Helper()
 	o := &instancetype.Object{Kind: kind}
 	o.Meta.Name, o.Meta.Namespace, o.Meta.UID, o.Meta.Generation = name, namespace, types.UID(uid), generation
@@ -114,12 +114,12 @@ func (w *world) addIn(t testing.TB, namespace string, kind instancetype.Kind, na
 	return o
 }
 
-func (w *world) remove(o *instancetype.Object) {
+func (w *fakeReader) remove(o *instancetype.Object) {
 	delete(w.sources, string(o.Kind)+"/"+o.Meta.Namespace+"/"+o.Meta.Name)
 }
 
-// captured stores a revision of o in the world and in vm's status.
-func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
+// pin stores a revision of o, and refers to it in vm's status.
+func (w *fakeReader) pin(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
 	revision := w.store(t, vm, o)
 	instancetype.SetStatusRef(vm, o.Kind.Role(), &vmv1alpha1.InstancetypeRef{
@@ -130,7 +130,7 @@ func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instanc
 }
 
 // store stores a revision of o for vm.
-func (w *world) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
+func (w *fakeReader) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, o)
 	if err != nil {
@@ -156,7 +156,7 @@ func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// size returns the spec of an instance type with n vCPUs and n GiB.
+// size returns the spec of an instance type with n vCPUs and n GiB of memory.
 func size(n int) string { return fmt.Sprintf("{cpu: {guest: %d}, memory: {guest: %dGi}}", n, n) }
 
 // matched returns the spec of a VM with one reference of role.
@@ -175,31 +175,31 @@ func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec 
 	return instancetype.KindInstancetype, instancetype.KindClusterInstancetype, size(2)
 }
 
-// The functions below read from a world and return the result.
+// The functions below read from a fakeReader and return the result.
 
-func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*instancetype.ResolvedObject, error) {
+func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *fakeReader) (*instancetype.ResolvedObject, error) {
 	return instancetype.Gather(context.Background(), vm, w).Find(role)
 }
 
-func resolve(vm *vmv1alpha1.VirtualMachine, w *world) (*instancetype.Resolved, error) {
+func resolve(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*instancetype.Resolved, error) {
 	return instancetype.Gather(context.Background(), vm, w).Resolve()
 }
 
-func resolveLatest(vm *vmv1alpha1.VirtualMachine, w *world) (*instancetype.Resolved, error) {
+func resolveLatest(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*instancetype.Resolved, error) {
 	return instancetype.GatherLatest(context.Background(), vm, w).ResolveLatest()
 }
 
-func effectiveSpec(vm *vmv1alpha1.VirtualMachine, w *world) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+func effectiveSpec(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	return instancetype.Effective(vm, instancetype.Gather(context.Background(), vm, w))
 }
 
 func planRefresh(
-	vm *vmv1alpha1.VirtualMachine, role instancetype.Role, running *vmv1alpha1.VirtualMachineInstanceSpec, w *world,
+	vm *vmv1alpha1.VirtualMachine, role instancetype.Role, running *vmv1alpha1.VirtualMachineInstanceSpec, w *fakeReader,
 ) (*instancetype.Refresh, error) {
 	return instancetype.PlanRefresh(vm, role, running, instancetype.GatherLatest(context.Background(), vm, w))
 }
 
-func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*vmv1alpha1.InstancetypeRef, *itv1alpha1.ControllerRevision, error) {
+func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *fakeReader) (*vmv1alpha1.InstancetypeRef, *itv1alpha1.ControllerRevision, error) {
 	c, err := instancetype.GatherLive(context.Background(), vm, w).Capture(vm, role)
 	if c == nil || err != nil {
 		return nil, nil, err

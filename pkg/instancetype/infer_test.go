@@ -14,13 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func (w *world) image(name string, labels map[string]string) {
+func (w *fakeReader) image(name string, labels map[string]string) {
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Name, image.Labels = name, labels
 	w.images["default/"+name] = image
 }
 
-func (w *world) claim(name, fromImage string, labels map[string]string) {
+func (w *fakeReader) claim(name, fromImage string, labels map[string]string) {
 	claim := &corev1.PersistentVolumeClaim{}
 	claim.Name, claim.Labels = name, labels
 	if fromImage != "" {
@@ -31,7 +31,7 @@ func (w *world) claim(name, fromImage string, labels map[string]string) {
 }
 
 // clusterImage adds a cluster image, from which the claim was also created.
-func (w *world) clusterImage(name string, labels map[string]string) {
+func (w *fakeReader) clusterImage(name string, labels map[string]string) {
 	w.image(name, labels)
 	w.images["/"+name] = w.images["default/"+name]
 	delete(w.images, "default/"+name)
@@ -61,29 +61,29 @@ func inferring(t *testing.T, role instancetype.Role, matcher string) *vmv1alpha1
 	return vmOf(t, spec[:len(spec)-1]+volumes)
 }
 
-func TestInfer_FromVolume(t *testing.T) {
+func TestInfer_UsesTheLabelsOfTheVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		for _, tc := range []struct {
 			name, volume string
-			setup        func(*world)
+			setup        func(*fakeReader)
 			want         instancetype.Kind
 		}{
-			{"F125 labels of the claim", "data", func(w *world) { w.claim("pvc", "", labelsFor(role, false)) }, cluster},
-			{"F125 with kind", "data", func(w *world) { w.claim("pvc", "", labelsFor(role, true)) }, namespaced},
-			{"F125 labels of the image of the claim", "data", func(w *world) {
+			{"F125 labels of the claim", "data", func(w *fakeReader) { w.claim("pvc", "", labelsFor(role, false)) }, cluster},
+			{"F125 with kind", "data", func(w *fakeReader) { w.claim("pvc", "", labelsFor(role, true)) }, namespaced},
+			{"F125 labels of the image of the claim", "data", func(w *fakeReader) {
 				w.claim("pvc", "base", nil)
 				w.image("base", labelsFor(role, true))
 			}, namespaced},
-			{"F125 the claim's own labels win over its image's", "data", func(w *world) {
+			{"F125 the claim's own labels win over its image's", "data", func(w *fakeReader) {
 				w.claim("pvc", "base", labelsFor(role, false))
 				w.image("base", labelsFor(role, true))
 			}, cluster},
-			{"labels of the cluster image of the claim", "data", func(w *world) { w.clusterImage("base", labelsFor(role, true)) }, namespaced},
-			{"F125 labels of the boot image", "image", func(w *world) { w.image("boot", labelsFor(role, false)) }, cluster},
+			{"labels of the cluster image of the claim", "data", func(w *fakeReader) { w.clusterImage("base", labelsFor(role, true)) }, namespaced},
+			{"F125 labels of the boot image", "image", func(w *fakeReader) { w.image("boot", labelsFor(role, false)) }, cluster},
 		} {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
-				w := newWorld()
+				w := newFakeReader()
 				w.add(t, namespaced, "small", "n", 1, spec)
 				w.add(t, cluster, "small", "c", 1, spec)
 				tc.setup(w)
@@ -99,7 +99,7 @@ func TestInfer_FromVolume(t *testing.T) {
 func TestInfer_PrefersANameToAVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
-		w := newWorld()
+		w := newFakeReader()
 		w.add(t, cluster, "named", "c", 1, spec)
 		w.add(t, namespaced, "small", "n", 1, spec)
 		w.image("boot", labelsFor(role, true))
@@ -112,7 +112,7 @@ func TestInfer_PrefersANameToAVolume(t *testing.T) {
 func TestInfer_UsesAClusterImageAsBootImage(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, _, spec := kinds(role)
-		w := newWorld()
+		w := newFakeReader()
 		w.add(t, namespaced, "small", "n", 1, spec)
 		w.clusterImage("boot", labelsFor(role, true))
 		vm := inferring(t, role, "inferFromVolume: image")
@@ -128,19 +128,19 @@ func TestInfer_UsesAClusterImageAsBootImage(t *testing.T) {
 
 func TestInfer_Failures(t *testing.T) {
 	const ignore, reject = ", inferFromVolumeFailurePolicy: Ignore", ", inferFromVolumeFailurePolicy: Reject"
-	noLabels := func(w *world) { w.claim("pvc", "", nil); w.image("boot", nil) }
+	noLabels := func(w *fakeReader) { w.claim("pvc", "", nil); w.image("boot", nil) }
 	for _, role := range []instancetype.Role{it, pref} {
 		for _, tc := range []struct {
 			name, matcher string
-			setup         func(*world)
+			setup         func(*fakeReader)
 			ignored       bool
 			notFound      bool
 		}{
 			{"F126 unknown volume", "inferFromVolume: nope" + reject, noLabels, false, false},
 			{"F126 unknown volume under Ignore", "inferFromVolume: nope" + ignore, noLabels, false, false},
-			{"F126 missing claim under Ignore", "inferFromVolume: data" + ignore, func(*world) {}, false, true},
-			{"F126 missing image of the claim under Ignore", "inferFromVolume: data" + ignore, func(w *world) { w.claim("pvc", "gone", nil) }, false, true},
-			{"F126 missing boot image", "inferFromVolume: image", func(*world) {}, false, true},
+			{"F126 missing claim under Ignore", "inferFromVolume: data" + ignore, func(*fakeReader) {}, false, true},
+			{"F126 missing image of the claim under Ignore", "inferFromVolume: data" + ignore, func(w *fakeReader) { w.claim("pvc", "gone", nil) }, false, true},
+			{"F126 missing boot image", "inferFromVolume: image", func(*fakeReader) {}, false, true},
 			{"F127 no label, default policy", "inferFromVolume: data", noLabels, false, false},
 			{"F127 no label under Reject", "inferFromVolume: data" + reject, noLabels, false, false},
 			{"F127 no label under Ignore", "inferFromVolume: data" + ignore, noLabels, true, false},
@@ -149,7 +149,7 @@ func TestInfer_Failures(t *testing.T) {
 			{"F127 unsupported type of volume under Ignore", "inferFromVolume: scratch" + ignore, noLabels, true, false},
 		} {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
-				w := newWorld()
+				w := newFakeReader()
 				tc.setup(w)
 				found, err := find(inferring(t, role, tc.matcher), role, w)
 				if tc.ignored {
@@ -170,7 +170,7 @@ func TestInfer_Failures(t *testing.T) {
 func TestInfer_KeepsTheResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
-		w := newWorld()
+		w := newFakeReader()
 		small := w.add(t, cluster, "small", "uid", 1, spec)
 		w.image("boot", labelsFor(role, false))
 		vm := inferring(t, role, "inferFromVolume: image")
@@ -185,7 +185,7 @@ func TestInfer_KeepsTheResultUntilARefresh(t *testing.T) {
 		if !equalSpecs(before, &vm.Spec) {
 			t.Errorf("F129 %s: spec was changed", role)
 		}
-		w.captured(t, vm, small)
+		w.pin(t, vm, small)
 		instancetype.SetStatusRef(vm, role, ref)
 
 		// The image now refers to another object. Nothing changes until a refresh.
@@ -212,7 +212,7 @@ func TestInfer_KeepsTheResultUntilARefresh(t *testing.T) {
 // A virtual machine for which nothing was inferred does not change if a label is added later.
 func TestInfer_KeepsAnEmptyResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
-		w := newWorld()
+		w := newFakeReader()
 		_, cluster, spec := kinds(role)
 		w.add(t, cluster, "small", "uid", 1, spec)
 		w.image("boot", nil)
@@ -257,7 +257,7 @@ func TestCompute_IgnoresTheFallbackSizeIfAnInstancetypeIsInferred(t *testing.T) 
 		{"F128 under Reject an inline size conflicts", "Reject", true, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeReader()
 			w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 1, size(2))
 			w.image("boot", nil)
 			if tc.labelled {

@@ -21,13 +21,13 @@ const (
 )
 
 // outdated returns a VM whose instance type and preference have newer generations.
-func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.VirtualMachine) {
+func outdated(t testing.TB, newSize, newPref string) (*fakeReader, *vmv1alpha1.VirtualMachine) {
 	t.Helper()
-	w := newWorld()
+	w := newFakeReader()
 	vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
 	vm.Status.PowerState = vmv1alpha1.PoweredOn
-	w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
-	w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}"))
+	w.pin(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
+	w.pin(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}"))
 	w.add(t, clusterIT, "small", "it-uid", 2, newSize)
 	w.add(t, clusterPref, "linux", "p-uid", 2, newPref)
 	return w, vm
@@ -100,7 +100,7 @@ func TestRefresh_ReportsWhenFieldsTakeEffect(t *testing.T) {
 		{"F159 powered off, all changes are applied immediately", vmv1alpha1.PoweredOff, "", "", "Live Live"},
 		{"not created yet", "", vmv1alpha1.UpdateStrategyStage, "", "Live Live"},
 		{"an instance that is about to be removed", vmv1alpha1.PoweredOff, "", hotAdd, "Live Live"},
-		{"earlier changes still wait: it has more vCPUs, and the memory already", vmv1alpha1.PoweredOn, "",
+		{"earlier changes are pending: the VM runs with more vCPUs and the new memory", vmv1alpha1.PoweredOn, "",
 			`cpu: {sockets: 8, hotAddEnabled: true}, memory: {guest: 1Gi, hotAddEnabled: true}`, "Restart Live"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -137,9 +137,9 @@ func TestRefresh_ConsidersTheHardwareVersion(t *testing.T) {
 }
 
 func TestRefresh_ChangesNothingIfUpToDate(t *testing.T) {
-	w := newWorld()
+	w := newFakeReader()
 	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
-	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
+	w.pin(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
 	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil || plan.VM != nil || plan.Result.Changed || plan.Result.NewRevision != plan.Result.OldRevision || plan.Result.NewGeneration != 1 {
 		t.Errorf("F151 refresh %+v, %v; want no change", plan, err)
@@ -171,9 +171,9 @@ func TestRefresh_ClearsTheRevisionInTheSpec(t *testing.T) {
 }
 
 func TestRefresh_ClearsOnlyTheRevisionInTheSpecIfUpToDate(t *testing.T) {
-	w := newWorld()
+	w := newFakeReader()
 	vm := vmOf(t, "{instancetype: {name: small}}")
-	revision := w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
+	revision := w.pin(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
 	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: revision.Name}
 	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil || plan.VM == nil {
@@ -192,10 +192,10 @@ func TestRefresh_ClearsOnlyTheRevisionInTheSpecIfUpToDate(t *testing.T) {
 func TestRefresh_RepairsLostRevisions(t *testing.T) {
 	for name, lost := range map[string][]instancetype.Role{"one": {it}, "both": {it, pref}} {
 		t.Run(name, func(t *testing.T) {
-			w, vm := newWorld(), vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
+			w, vm := newFakeReader(), vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
 			revisions := map[instancetype.Role]string{
-				it:   w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2))).Name,
-				pref: w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}")).Name,
+				it:   w.pin(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2))).Name,
+				pref: w.pin(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}")).Name,
 			}
 			for _, role := range lost {
 				delete(w.revisions, vm.Namespace+"/"+revisions[role])
@@ -216,7 +216,7 @@ func TestRefresh_RepairsLostRevisions(t *testing.T) {
 func TestRefresh_Refusals(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
-		if _, err := planRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
+		if _, err := planRefresh(vmOf(t, "{}"), pref, nil, newFakeReader()); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
@@ -234,14 +234,14 @@ func TestRefresh_Refusals(t *testing.T) {
 			t.Errorf("found %+v, %v; want generation 1", found, err)
 		}
 	})
-	t.Run("source that never was, nothing stays in use", func(t *testing.T) {
+	t.Run("a source that never existed", func(t *testing.T) {
 		var want *instancetype.SourceDeletedError
-		_, err := planRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
+		_, err := planRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newFakeReader())
 		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
 			t.Errorf("error %v, want no mention of a revision", err)
 		}
 	})
-	t.Run("a failed read refuses nothing, it is an error", func(t *testing.T) {
+	t.Run("a failed read is returned as an error", func(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.broken = errors.New("timeout")
 		var gone *instancetype.SourceDeletedError
@@ -249,7 +249,7 @@ func TestRefresh_Refusals(t *testing.T) {
 			t.Errorf("error %v, want the failure itself", err)
 		}
 	})
-	t.Run("restored form that would become invalid", func(t *testing.T) {
+	t.Run("a spec that would become invalid", func(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		vm.Spec.Instancetype.InferFromVolume = "image"
 		var want *instancetype.RefreshRefusedError
@@ -259,7 +259,7 @@ func TestRefresh_Refusals(t *testing.T) {
 	})
 }
 
-func TestRefresh_ToAnInvalidResultChangesNothing(t *testing.T) {
+func TestRefresh_ChangesNothingIfTheResultIsInvalid(t *testing.T) {
 	for _, tc := range []struct {
 		name, size, pref string
 		role             instancetype.Role
@@ -294,10 +294,10 @@ func TestRefresh_ToAnInvalidResultChangesNothing(t *testing.T) {
 		})
 	}
 	t.Run("F111 requirements of the captured preference against a smaller instance type", func(t *testing.T) {
-		w := newWorld()
+		w := newFakeReader()
 		vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
-		w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
-		w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{requirements: {cpu: {guest: 2}}}"))
+		w.pin(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
+		w.pin(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{requirements: {cpu: {guest: 2}}}"))
 		w.add(t, clusterIT, "small", "it-uid", 2, size(1))
 		var problems *apply.Error
 		if _, err := planRefresh(vm, it, nil, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {

@@ -28,7 +28,7 @@ func TestNewRevision_ContainsTheStrippedObject(t *testing.T) {
 		t.Run("F26 F36 F136 "+string(kind), func(t *testing.T) {
 			_, _, spec := kinds(kind.Role())
 			vm := vmOf(t, "{}")
-			o := newWorld().add(t, kind, "u1.medium", "0444161e-0000-0000-0000-000000000001", 3, spec)
+			o := newFakeReader().add(t, kind, "u1.medium", "0444161e-0000-0000-0000-000000000001", 3, spec)
 			o.Meta.Labels = map[string]string{"a": "b"}
 			o.Meta.Annotations = map[string]string{"a": "b"}
 			o.Meta.Finalizers = []string{"f/f"}
@@ -67,7 +67,7 @@ func TestNewRevision_ContainsTheStrippedObject(t *testing.T) {
 }
 
 func TestRevisionName_ShortensLongNamesUniquely(t *testing.T) {
-	w := newWorld()
+	w := newFakeReader()
 	long := strings.Repeat("a", 240)
 	names := map[string]bool{}
 	for _, name := range []string{long + "x", long + "y", strings.Repeat("b-", 100) + "b", "short"} {
@@ -93,7 +93,7 @@ func TestRevisionName_ShortensLongNamesUniquely(t *testing.T) {
 }
 
 func TestEqualRevisions_ComparesOnlySpecs(t *testing.T) {
-	w, vm := newWorld(), vmOf(t, "{}")
+	w, vm := newFakeReader(), vmOf(t, "{}")
 	revision := func(uid, spec string) *itv1alpha1.ControllerRevision {
 		return w.store(t, vm, w.add(t, instancetype.KindInstancetype, "small", uid, 1, spec))
 	}
@@ -142,7 +142,7 @@ func TestDecode_SupportsOlderFormats(t *testing.T) {
 func TestDecode_RejectsUnknownContent(t *testing.T) {
 	for _, tc := range []struct{ name, raw, want string }{
 		{"F136 empty", ``, "empty"},
-		{"F136 no JSON", `{`, "not an object"},
+		{"F136 invalid JSON", `{`, "not an object"},
 		{"F136 another group", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"spec":{}}`, `apiVersion "apps/v1"`},
 		{"F136 another kind", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"Foo","metadata":{"name":"x"},"spec":{}}`, `kind "Foo"`},
 		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "cannot be used for spec.instancetype"},

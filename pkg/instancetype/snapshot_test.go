@@ -14,16 +14,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// snapshotted returns a VM with revisions in status, the spec that a snapshot of it contains, and a world in which the
-// sources have since changed or were deleted.
-func snapshotted(t *testing.T, sourcesGone bool) (*world, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineSpec) {
+// snapshotted returns a VM with revisions in status, the spec that a snapshot of it contains, and a reader in which the
+// sources have changed or were deleted since then.
+func snapshotted(t *testing.T, sourcesGone bool) (*fakeReader, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineSpec) {
 	t.Helper()
-	w := newWorld()
+	w := newFakeReader()
 	vm := vmOf(t, "{instancetype: {name: small, kind: VirtualMachineClusterInstancetype}, preference: {inferFromVolume: image, inferFromVolumeFailurePolicy: Reject}, image: {name: boot}}")
 	small := w.add(t, clusterIT, "small", "it-uid", 1, size(2))
 	linux := w.add(t, clusterPref, "linux", "p-uid", 1, "{devices: {preferredTPM: {}}}")
-	w.captured(t, vm, small)
-	w.captured(t, vm, linux)
+	w.pin(t, vm, small)
+	w.pin(t, vm, linux)
 	vm.Status.PreferenceRef.InferFromVolume = "image"
 	spec := instancetype.PinnedSpec(vm)
 	if sourcesGone {
@@ -108,21 +108,21 @@ func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 	// saved is the revision in the snapshot. change is a later change of the revision.
 	for _, tc := range []struct {
 		name    string
-		change  func(t *testing.T, w *world, restored *vmv1alpha1.VirtualMachine)
+		change  func(t *testing.T, w *fakeReader, restored *vmv1alpha1.VirtualMachine)
 		creates bool
 		want    string
 	}{
-		{"F144 untouched", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, false, ""},
-		{"F146 other content", func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine) {
+		{"F144 untouched", func(*testing.T, *fakeReader, *vmv1alpha1.VirtualMachine) {}, false, ""},
+		{"F146 other content", func(t *testing.T, w *fakeReader, vm *vmv1alpha1.VirtualMachine) {
 			w.store(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(8)))
 		}, false, "unexpected data"},
-		{"F146 content that cannot be read", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+		{"F146 content that cannot be read", func(_ *testing.T, w *fakeReader, _ *vmv1alpha1.VirtualMachine) {
 			w.revisions["default/"+name].Data.Raw = []byte("{")
 		}, false, "cannot be used"},
-		{"F146 a recreated VM of the same name", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+		{"F146 a recreated VM of the same name", func(_ *testing.T, _ *fakeReader, vm *vmv1alpha1.VirtualMachine) {
 			vm.UID = "made-again"
 		}, false, ""},
-		{"F147 deleted", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+		{"F147 deleted", func(_ *testing.T, w *fakeReader, _ *vmv1alpha1.VirtualMachine) {
 			delete(w.revisions, "default/"+name)
 		}, true, ""},
 	} {
@@ -144,7 +144,7 @@ func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 				t.Fatalf("%+v, %v; want a reference to %s", out, err, name)
 			}
 			if (len(missing) == 1) != tc.creates || len(missing) > 1 {
-				t.Fatalf("missing revisions %+v, want one: %t", missing, tc.creates)
+				t.Fatalf("missing revisions %+v, want a new revision: %t", missing, tc.creates)
 			}
 			for _, revision := range missing {
 				if err := instancetype.CheckSameContent(revision, saved[0]); err != nil {

@@ -10,6 +10,6 @@
 //     may act. If another process has held the Lease in between, Options.Fail is called, because the state of this process
 //     is out of date.
 //  2. A Lease is released by Withdraw and Close only. They must be called after all work under the Lease has ended.
-//  3. A process that already holds Leases of a kind waits before it acquires another free one. This affects which process
-//     acquires the Lease, not whether it is acquired.
+//  3. A process that already holds shared Leases waits before it acquires another free Lease. The wait affects which
+//     process acquires the Lease, not whether it is acquired.
 package lease

@@ -15,27 +15,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/lease/fence"
 )
 
-// ErrNotHeld is returned for work of which another process may hold the Lease.
+// ErrNotHeld is returned if this process does not hold the Lease.
 var ErrNotHeld = errors.New("this process does not hold the Lease")
 
-// Times decide how soon a process that died is replaced, and how long a process that cannot reach the management cluster
-// continues. They are parameters of client-go's leader election.
+// Times determine how soon a process that died is replaced, and how long a process without a connection to the
+// management cluster may continue. They are parameters of client-go's leader election.
 type Times struct {
-	// Duration is how long other processes wait for a renewal before they acquire the Lease. RenewDeadline is how long the
-	// holder acts without a renewal. RetryPeriod is the interval of renewals, and of the reads of waiting processes.
+	// Duration is how long other processes wait for a renewal before they acquire the Lease. RenewDeadline is how long
+	// the holder acts without a renewal. RetryPeriod is the interval of renewals, and of the reads of waiting
+	// processes.
 	Duration, RenewDeadline, RetryPeriod time.Duration
 }
 
 var (
-	// AloneTimes are the times of the Kubernetes control plane. They are for a single replica.
+	// AloneTimes are the times for a single replica. They are the defaults of the Kubernetes control plane.
 	AloneTimes = Times{Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
-	// SharedTimes let a process that died be replaced in less than 20 seconds. client-go reads the Lease of another process
-	// at intervals of RetryPeriod to 2.2 times that (its JitterFactor). In the worst case it reads the last renewal and the
-	// expiry one interval late each, and then waits for Patience twice: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
+	// SharedTimes are the times for several replicas. A process that died is replaced in less than 20 seconds.
+	// client-go reads the Lease of another process at intervals of RetryPeriod to 2.2 times that (its JitterFactor). In
+	// the worst case it reads both the last renewal and the expiry one interval late, and then waits for Patience
+	// twice: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
 	SharedTimes = Times{Duration: 10 * time.Second, RenewDeadline: 7 * time.Second, RetryPeriod: time.Second}
 )
 
-// Patience is long enough that usually the process with fewer Leases acquires a free one.
+// Patience is long enough that the process with fewer Leases usually acquires a free Lease.
 const Patience = 2 * time.Second
 
 // Options configure Leases. All fields are required except Patience.
@@ -57,7 +59,7 @@ type Options struct {
 // Leases are the Leases that this process holds or contends for. Methods can be called concurrently, except for methods
 // with the name of the same Lease.
 type Leases struct {
-	// opts is nil without election; all Leases are held then.
+	// opts is nil if there is no election. Then all Leases are held.
 	opts *Options
 	// acquiring is held while a Lease is requested, so that Leases are acquired one at a time.
 	acquiring sync.Mutex
@@ -207,8 +209,8 @@ func (l *Leases) get(name string) (lease, <-chan struct{}) {
 	return lease{}, l.changed
 }
 
-// Fence returns the fence of a Lease. It is closed before Contend is called. Without election it is nil, which is an open
-// fence.
+// Fence returns the fence of a Lease. It is closed before Contend is called. Without election it is nil, which is an
+// open fence.
 func (l *Leases) Fence(name string) *fence.Fence {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,9 +228,9 @@ func (l *Leases) fence(name string) *fence.Fence {
 	return l.fences[name]
 }
 
-// Bind returns a context for work under the Lease of a name, as soon as the process may act. Requests of fence.Transport
-// with this context are fenced by the Lease. It returns ErrNotHeld if the Lease is not held, fence.ErrClosed if it was lost,
-// and the error of ctx when ctx is done.
+// Bind returns a context for work under the Lease of a name, as soon as the process may act. Requests of
+// fence.Transport with this context are fenced by the Lease. It returns ErrNotHeld if the Lease is not held,
+// fence.ErrClosed if it was lost, and the error of ctx when ctx is done.
 func (l *Leases) Bind(ctx context.Context, name string) (context.Context, error) {
 	e, _ := l.get(name)
 	if e.held.IsZero() {
@@ -255,8 +257,8 @@ func (l *Leases) Await(ctx context.Context, name string) error {
 	}
 }
 
-// Watch calls gained with the name of each Lease that is held or becomes held before ctx is done. It can call gained more
-// than once for a Lease. gained must not block.
+// Watch calls gained with the name of each Lease that is held or becomes held before ctx is done. It can call gained
+// more than once for a Lease. gained must not block.
 func (l *Leases) Watch(ctx context.Context, gained func(name string)) {
 	l.mu.Lock()
 	l.watchers[&gained] = struct{}{}

@@ -28,34 +28,34 @@ import (
 
 const namespace = "ns"
 
-// host is a fake API server for Leases. It refuses updates of an older resource version.
-type host struct {
+// fakeAPIServer is a fake API server for Leases. It rejects an update with an old resource version.
+type fakeAPIServer struct {
 	mu sync.Mutex
-	// away has the processes whose requests fail.
-	away map[string]bool
-	all  map[string]*coordinationv1.Lease
+	// disconnected has the processes whose requests fail.
+	disconnected map[string]bool
+	all          map[string]*coordinationv1.Lease
 }
 
-func newHost() *host {
-	return &host{away: map[string]bool{}, all: map[string]*coordinationv1.Lease{}}
+func newFakeAPIServer() *fakeAPIServer {
+	return &fakeAPIServer{disconnected: map[string]bool{}, all: map[string]*coordinationv1.Lease{}}
 }
 
 // client returns the client of a process. The process can be disconnected.
-func (h *host) client(identity string) *fake.Clientset {
+func (h *fakeAPIServer) client(identity string) *fake.Clientset {
 	c := fake.NewClientset()
 	c.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.away[identity] {
-			return true, nil, errors.New("the API server does not answer")
+		if h.disconnected[identity] {
+			return true, nil, errors.New("the API server does not respond")
 		}
-		lease, err := h.answer(a)
+		lease, err := h.handle(a)
 		return true, lease, err
 	})
 	return c
 }
 
-func (h *host) answer(a clienttesting.Action) (*coordinationv1.Lease, error) {
+func (h *fakeAPIServer) handle(a clienttesting.Action) (*coordinationv1.Lease, error) {
 	resource := coordinationv1.Resource("leases")
 	if get, ok := a.(clienttesting.GetAction); ok {
 		if lease := h.all[get.GetName()]; lease != nil {
@@ -69,7 +69,7 @@ func (h *host) answer(a clienttesting.Action) (*coordinationv1.Lease, error) {
 	case a.GetVerb() == "create" && before != nil:
 		return nil, apierrors.NewAlreadyExists(resource, next.Name)
 	case a.GetVerb() == "update" && before.ResourceVersion != next.ResourceVersion:
-		return nil, apierrors.NewConflict(resource, next.Name, errors.New("it was changed"))
+		return nil, apierrors.NewConflict(resource, next.Name, errors.New("the Lease was changed"))
 	}
 	version := 0
 	if before != nil {
@@ -82,8 +82,8 @@ func (h *host) answer(a clienttesting.Action) (*coordinationv1.Lease, error) {
 
 func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
 
-// holders returns the holder of each Lease.
-func (h *host) holders() map[string][]string {
+// holders returns the names of the Leases by holder.
+func (h *fakeAPIServer) holders() map[string][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	by := map[string][]string{}
@@ -96,8 +96,8 @@ func (h *host) holders() map[string][]string {
 	return by
 }
 
-// change changes a Lease as another client.
-func (h *host) change(name string, change func(*coordinationv1.LeaseSpec)) {
+// change changes a Lease, as another client would.
+func (h *fakeAPIServer) change(name string, change func(*coordinationv1.LeaseSpec)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := h.all[name].DeepCopy()
@@ -106,10 +106,10 @@ func (h *host) change(name string, change func(*coordinationv1.LeaseSpec)) {
 	h.all[name] = next
 }
 
-func (h *host) cut(identity string, away bool) {
+func (h *fakeAPIServer) setDisconnected(identity string, away bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.away[identity] = away
+	h.disconnected[identity] = away
 }
 
 // process is a process with Leases.
@@ -118,7 +118,7 @@ type process struct {
 	failed chan error
 }
 
-func (h *host) process(identity string, patience time.Duration) *process {
+func (h *fakeAPIServer) process(identity string, patience time.Duration) *process {
 	p := &process{failed: make(chan error, 1)}
 	p.Leases = New(&Options{
 		Client: h.client(identity), Namespace: namespace, Identity: identity, Times: SharedTimes, Patience: patience,
@@ -144,21 +144,21 @@ func contend(t *testing.T, names []string, processes ...*process) {
 
 func TestLeases_AreDividedEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
+		h := newFakeAPIServer()
 		one, two, three := h.process("one", Patience), h.process("two", Patience), h.process("three", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, one, two, three)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		for who, names := range h.holders() {
+		for identity, names := range h.holders() {
 			if len(names) == 0 || len(names) > 3 {
-				t.Errorf("%s has %v", who, names)
+				t.Errorf("%s has %v", identity, names)
 			}
 		}
 		if all := h.holders(); len(all) != 3 {
 			t.Errorf("holders %v, want three", all)
 		}
 		// A process without Leases acquires those that another process releases.
-		gone := h.holders()["one"]
+		stopped := h.holders()["one"]
 		idle := h.process("idle", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, idle)
 		time.Sleep(time.Minute)
@@ -166,54 +166,54 @@ func TestLeases_AreDividedEvenly(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := h.holders(); len(got["idle"]) == 0 || len(got["one"]) != 0 {
-			t.Errorf("holders %v after the one with %v has ended, want something for the idle one", got, gone)
+			t.Errorf("holders %v after the process with %v has stopped, want a Lease for the idle process", got, stopped)
 		}
 	})
 }
 
-// sharedTimes promises 20 seconds, however many Leases the remaining processes hold.
-func TestLeases_OfAProcessThatDiedAreAcquiredInTime(t *testing.T) {
+// SharedTimes guarantee 20 seconds, regardless of how many Leases the other processes hold.
+func TestLeases_AreAcquiredInTimeAfterAProcessDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
+		h := newFakeAPIServer()
 		one, two := h.process("one", Patience), h.process("two", Patience)
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		contend(t, names, one, two)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		h.cut("one", true)
+		h.setDisconnected("one", true)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if got := h.holders()["two"]; !slices.Equal(got, names) {
-			t.Errorf("after 20 s the other one has %v, want all", got)
+			t.Errorf("after 20 s the other process has %v, want all", got)
 		}
 		for _, name := range names {
 			if one.Fence(name).Check() == nil {
-				t.Errorf("the dead one may act under %s", name)
+				t.Errorf("the stopped process may act under %s", name)
 			}
 			if two.Fence(name).Check() != nil {
-				t.Errorf("the other one may not act under %s", name)
+				t.Errorf("the other process may not act under %s", name)
 			}
 		}
 	})
 }
 
-func TestLeases_OfASingleProcessAreAcquiredWithoutDelay(t *testing.T) {
+func TestLeases_AreAcquiredWithoutDelayByASingleProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
-		began, p := time.Now(), h.process("one", 0)
+		h := newFakeAPIServer()
+		start, p := time.Now(), h.process("one", 0)
 		contend(t, []string{"a", "b", "c"}, p)
 		for _, name := range []string{"a", "b", "c"} {
-			if err := p.Await(t.Context(), name); err != nil || !time.Now().Equal(began) {
-				t.Errorf("%s is held after %s: %v", name, time.Since(began), err)
+			if err := p.Await(t.Context(), name); err != nil || !time.Now().Equal(start) {
+				t.Errorf("%s is held after %s: %v", name, time.Since(start), err)
 			}
 		}
 	})
 }
 
-func TestLeases_WithoutElectionAreHeld(t *testing.T) {
+func TestLeases_AreHeldWithoutElection(t *testing.T) {
 	l := New(nil)
 	if _, err := l.Bind(t.Context(), "a"); !errors.Is(err, ErrNotHeld) {
-		t.Errorf("%v before it is contended for", err)
+		t.Errorf("error %v before Contend", err)
 	}
 	l.Contend(t.Context(), "a", true)
 	ctx, err := l.Bind(t.Context(), "a")
@@ -222,22 +222,22 @@ func TestLeases_WithoutElectionAreHeld(t *testing.T) {
 	}
 	l.Withdraw("a")
 	if !l.Held("a").IsZero() {
-		t.Error("held after it was withdrawn from")
+		t.Error("held after Withdraw")
 	}
 	l.Close()
 }
 
 func TestWatch_CallsForEveryLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newHost().process("one", 0)
+		p := newFakeAPIServer().process("one", 0)
 		contend(t, []string{"a"}, p)
 		synctest.Wait()
 		var mu sync.Mutex
-		var told []string
+		var gained []string
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
-			p.Watch(ctx, func(name string) { mu.Lock(); defer mu.Unlock(); told = append(told, name) })
+			p.Watch(ctx, func(name string) { mu.Lock(); defer mu.Unlock(); gained = append(gained, name) })
 			close(ended)
 		}()
 		synctest.Wait()
@@ -249,7 +249,7 @@ func TestWatch_CallsForEveryLease(t *testing.T) {
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
-		if diff := cmp.Diff([]string{"a", "b"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"a", "b"}, gained); diff != "" {
 			t.Errorf("watched names (-want +got):\n%s", diff)
 		}
 	})
@@ -257,70 +257,70 @@ func TestWatch_CallsForEveryLease(t *testing.T) {
 
 func TestWithdraw_ReleasesALeaseThatCanBeAcquiredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
+		h := newFakeAPIServer()
 		p := h.process("one", 0)
 		contend(t, []string{"a"}, p)
 		synctest.Wait()
-		waits := make(chan error, 1)
-		h.cut("one", true)
+		bound := make(chan error, 1)
+		h.setDisconnected("one", true)
 		time.Sleep(SharedTimes.RenewDeadline)
-		go func() { _, err := p.Bind(t.Context(), "a"); waits <- err }()
+		go func() { _, err := p.Bind(t.Context(), "a"); bound <- err }()
 		synctest.Wait()
-		if len(waits) != 0 {
-			t.Error("there may be a pass, and the Lease was not renewed")
+		if len(bound) != 0 {
+			t.Error("Bind returned although the Lease was not renewed")
 		}
-		h.cut("one", false)
+		h.setDisconnected("one", false)
 		p.Withdraw("a")
-		if err := <-waits; err != nil && !errors.Is(err, fence.ErrClosed) {
-			t.Errorf("what waited ended with %v", err)
+		if err := <-bound; err != nil && !errors.Is(err, fence.ErrClosed) {
+			t.Errorf("the waiting Bind = %v", err)
 		}
 		if got := h.holders(); len(got["one"]) != 0 {
-			t.Errorf("holders %v after it was withdrawn from", got)
+			t.Errorf("holders %v after Withdraw", got)
 		}
 		if _, err := p.Bind(t.Context(), "a"); !errors.Is(err, ErrNotHeld) {
-			t.Errorf("%v after it was withdrawn from", err)
+			t.Errorf("Bind after Withdraw = %v, want ErrNotHeld", err)
 		}
 		contend(t, []string{"a"}, p)
 		if err := p.Await(t.Context(), "a"); err != nil {
 			t.Error(err)
 		}
 		if len(p.failed) != 0 {
-			t.Errorf("the process was ended: %v", <-p.failed)
+			t.Errorf("Fail was called: %v", <-p.failed)
 		}
 	})
 }
 
-// While the API server does not answer, no other process can acquire the Lease.
-func TestLease_ThatCannotBeRenewedPausesTheProcess(t *testing.T) {
+// While the API server does not respond, no other process can acquire the Lease.
+func TestLease_PausesTheProcessWhileItCannotBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
+		h := newFakeAPIServer()
 		p := h.process("one", 0)
 		contend(t, []string{"a"}, p)
 		if err := p.Await(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			h.cut("one", true)
+			h.setDisconnected("one", true)
 			time.Sleep(3 * SharedTimes.RenewDeadline)
 			synctest.Wait()
 			if p.Fence("a").Check() == nil || p.Held("a").IsZero() {
-				t.Fatal("it continues while the API server does not answer, or has lost its Leases")
+				t.Fatal("the fence is open while the API server does not respond, or the Lease is not held")
 			}
-			h.cut("one", false)
+			h.setDisconnected("one", false)
 			if _, err := p.Bind(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if len(p.failed) != 0 {
-			t.Errorf("the process was ended: %v", <-p.failed)
+			t.Errorf("Fail was called: %v", <-p.failed)
 		}
 	})
 }
 
 // The state of the process may be older than the work of the other holder.
-func TestLease_WithAnotherHolderEndsTheProcess(t *testing.T) {
+func TestLease_EndsTheProcessAfterAnotherHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost()
+		h := newFakeAPIServer()
 		p := h.process("one", 0)
 		contend(t, []string{"a", "b"}, p)
 		synctest.Wait()
@@ -329,13 +329,13 @@ func TestLease_WithAnotherHolderEndsTheProcess(t *testing.T) {
 			spec.LeaseTransitions = ptr.To(ptr.Deref(spec.LeaseTransitions, 0) + 1)
 		})
 		if err := <-p.failed; !strings.Contains(err.Error(), "other") {
-			t.Errorf("the process was ended by %v, want the name of the holder", err)
+			t.Errorf("Fail was called with %v, want the name of the holder", err)
 		}
 		if p.Fence("a").Check() == nil {
-			t.Error("something may still be started")
+			t.Error("the fence is open")
 		}
 		if got := h.holders()["other"]; !slices.Equal(got, []string{"a"}) {
-			t.Errorf("the other one has %v", got)
+			t.Errorf("the other process has %v", got)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func nameOf(t *testing.T, file string) string {
 	return id
 }
 
-func TestReplicaName_IsThatOfTheDataDirectory(t *testing.T) {
+func TestReplicaName_StaysTheSameForADataDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "identity")
 	first := nameOf(t, file)
 	host, err := os.Hostname()
@@ -40,7 +40,7 @@ func TestReplicaName_IsThatOfTheDataDirectory(t *testing.T) {
 	}
 }
 
-func TestReplicaName_ThatWasNotWrittenCompletelyIsReplaced(t *testing.T) {
+func TestReplicaName_ReplacesAnIncompleteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "identity")
 	first := nameOf(t, file)
 	if err := os.WriteFile(file, []byte(first[:4]), 0o600); err != nil {
@@ -48,12 +48,12 @@ func TestReplicaName_ThatWasNotWrittenCompletelyIsReplaced(t *testing.T) {
 	}
 	second := nameOf(t, file)
 	if second == first || nameOf(t, file) != second {
-		t.Errorf("after %s the identity is %s and does not stay", first, second)
+		t.Errorf("after %s the identity is %s and changes with each call", first, second)
 	}
 }
 
-func TestReplicaName_FailsWithoutItsDirectory(t *testing.T) {
+func TestReplicaName_FailsIfTheDirectoryDoesNotExist(t *testing.T) {
 	if id, err := ReplicaName(filepath.Join(t.TempDir(), "missing", "identity")); err == nil {
-		t.Errorf("a directory that is not there gave the identity %s", id)
+		t.Errorf("a missing directory: identity %s, want an error", id)
 	}
 }

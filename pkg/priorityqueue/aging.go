@@ -8,7 +8,7 @@ import "time"
 const (
 	// DefaultAgingAfter is the value of Aging.After if it is zero.
 	DefaultAgingAfter = 2 * time.Second
-	// agingShare is the share of a starving level: one of this many hand-outs.
+	// agingShare is the share of a starving level: one of agingShare hand-outs.
 	agingShare = 16
 )
 
@@ -19,7 +19,7 @@ const (
 type Aging struct {
 	// After is the time without a hand-out; zero means DefaultAgingAfter.
 	After time.Duration
-	// Below is the limit of the priorities that age: lower priorities age.
+	// Below limits aging to lower priorities.
 	Below int
 }
 
@@ -35,11 +35,11 @@ type aging[K comparable] struct {
 	// handOuts counts the hand-outs.
 	handOuts int64
 	// outOfOrder is set if the last hand-out was not of the highest priority. The next
-	// one is then.
+	// hand-out is then of the highest priority.
 	outOfOrder bool
 }
 
-// levelAge is the part of aging that belongs to a level.
+// levelAge is the aging state of one level.
 type levelAge[K comparable] struct {
 	// place is the position in aging.waiting or aging.starving while the level is
 	// active, if it ages.
@@ -59,14 +59,14 @@ func newAging[K comparable](a *Aging) aging[K] {
 
 func (a *aging[K]) applies(lv *level[K]) bool { return a.after > 0 && lv.priority < a.below }
 
-// startAging begins to measure a level that has become active.
+// startAging starts to measure how long a level that has become active is not served.
 func (l *levels[K]) startAging(lv *level[K], now int64) {
 	if l.aging.applies(lv) {
 		l.aging.waiting.push(&lv.age.place, rank{now, l.next()})
 	}
 }
 
-// stopAging ends what startAging began.
+// stopAging reverts startAging for a level that is no longer active.
 func (l *levels[K]) stopAging(lv *level[K]) {
 	switch a := &l.aging; {
 	case !a.applies(lv):
@@ -78,8 +78,8 @@ func (l *levels[K]) stopAging(lv *level[K]) {
 	}
 }
 
-// choose returns the level to serve: the highest, or a starving one. There is an active
-// level.
+// choose returns the level to serve: the highest, or a starving level. At least one level must
+// be active.
 func (l *levels[K]) choose(now int64) *level[K] {
 	a := &l.aging
 	for len(a.waiting) > 0 && now-a.waiting[0].rank.major >= a.after {

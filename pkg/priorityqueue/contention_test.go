@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// One worker repeatedly parks and is woken, while another one adds the only key and waits
-// for it. If an Add between the worker's last check and its parking were lost, both would
-// wait without end.
+// A worker repeatedly parks and is woken, while the test adds the only key and waits until the
+// worker gets it. If an Add between the worker's last check and its parking were lost, both
+// would wait forever.
 func TestQueue_LosesNoAddWhileTheOnlyWorkerParks(t *testing.T) {
 	const rounds = 50_000
 	q := New[int]("")
@@ -38,9 +38,9 @@ func TestQueue_LosesNoAddWhileTheOnlyWorkerParks(t *testing.T) {
 	working.Wait()
 }
 
-// The same with more workers than keys, so that an Add often finds a Get that was woken
-// but has not returned yet.
-func TestQueue_LosesNoAddWhileAWokenWorkerStarts(t *testing.T) {
+// There are more workers than keys, so that an Add often finds a Get that was woken but has
+// not returned yet.
+func TestQueue_LosesNoAddWhileAWokenWorkerReturns(t *testing.T) {
 	const adders, rounds, workers = 4, 2000, 16
 	q := New[int]("")
 	var seen [adders]atomic.Int64

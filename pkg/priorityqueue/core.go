@@ -3,10 +3,10 @@
 
 package priorityqueue
 
-// core is the queue without a lock, a clock or goroutines: the caller serialises the
-// calls and passes the time in nanoseconds, which never decreases.
+// core is the queue without a lock, a clock or goroutines. The caller serializes the calls and
+// passes the time in nanoseconds, which never decreases.
 type core[K comparable] struct {
-	// items has an item for each key that is queued or in process, and no other.
+	// items has an item for each key that is queued or in process.
 	items dict[K, *item[K]]
 	// due holds the delayed items by ready time; equal times by the order of the adds.
 	due heap[*item[K]]
@@ -99,7 +99,7 @@ func (c *core[K]) schedule(it *item[K], due, now int64) {
 	c.enter(it, now)
 }
 
-// promote makes the delayed items that are due ready, in the order of their ready times.
+// promote makes due items ready, in the order of their ready times.
 func (c *core[K]) promote(now int64) {
 	for len(c.due) > 0 && c.due[0].rank.major <= now {
 		it := c.due.first()

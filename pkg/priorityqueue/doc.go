@@ -4,7 +4,7 @@
 // Package priorityqueue is a workqueue for controllers that hands out keys by
 // priority. It has the methods of client-go's rate-limited workqueue. If all priorities
 // are equal, the order is that of client-go's queue, except for keys that are added
-// while they are in process; see 3.
+// while they are in process; see guarantee 3.
 //
 // Guarantees:
 //

@@ -151,7 +151,7 @@ func TestHandler_ServesJSONAndHTML(t *testing.T) {
 		page := get("GET", "text/html").Body.String()
 		for _, text := range []string{"<h2>vm</h2>", "<h2>empty</h2>", "ns/new", "ns/&lt;old&gt;", "starving", "queued again"} {
 			if !strings.Contains(page, text) {
-				t.Errorf("the page lacks %q:\n%s", text, page)
+				t.Errorf("the page does not contain %q:\n%s", text, page)
 			}
 		}
 		want(t, "status of POST", get("POST", "").Code, http.StatusMethodNotAllowed)

@@ -54,7 +54,7 @@ type fuzzRun struct {
 	core  *core[int]
 	model *model
 	aging bool
-	// priorities is how many an operation on many keys uses.
+	// priorities is the number of priorities that an operation on many keys uses.
 	priorities int
 	now        int64
 	script     []byte
@@ -159,7 +159,7 @@ func (r *fuzzRun) pop() bool {
 	r.model.promote(r.now)
 	key, priority, ok := r.core.pop(r.now)
 	highest, wantOK := r.model.highest()
-	r.same("something to hand out", ok, wantOK)
+	r.same("has a key to hand out", ok, wantOK)
 	if !ok {
 		return false
 	}
@@ -222,7 +222,7 @@ func checkCore[K comparable](t *testing.T, c *core[K]) {
 		if it.inProcess {
 			isWorking++
 			if c.working[it.workIndex] != it {
-				t.Fatalf("%v does not know its index among those in process", key)
+				t.Fatalf("%v has a wrong workIndex", key)
 			}
 		}
 		switch it.state {
@@ -237,13 +237,13 @@ func checkCore[K comparable](t *testing.T, c *core[K]) {
 			isReady++
 			depth[it.level]++
 			if c.all.entries[it.priority] != it.level {
-				t.Fatalf("%v is at another level than that of its priority", key)
+				t.Fatalf("%v is at the level of another priority", key)
 			}
 			if !it.inProcess {
 				offered[it.level]++
 				checkPlace(t, it.level.lanes.entries[it.group].items, &it.place, rank{minor: it.seq})
 				if it.lane != it.level.lanes.entries[it.group] {
-					t.Fatalf("%v is in another lane than that of its group", key)
+					t.Fatalf("%v is in the lane of another group", key)
 				}
 			}
 		}
@@ -304,7 +304,7 @@ func checkLevels[K comparable](t *testing.T, c *core[K], depth, offered map[*lev
 func checkPlace[T any](t *testing.T, h heap[T], x *handle[T], r rank) {
 	t.Helper()
 	if n := h[x.index]; n.handle != x || n.rank != r {
-		t.Fatalf("%v does not know its place in the heap, or has rank %v instead of %v", x.value, n.rank, r)
+		t.Fatalf("%v has a wrong position in the heap, or rank %v instead of %v", x.value, n.rank, r)
 	}
 }
 

@@ -22,7 +22,7 @@ type levels[K comparable] struct {
 	seq uint64
 }
 
-// level is everything that is ready at one priority.
+// level holds the ready items of one priority.
 type level[K comparable] struct {
 	priority int
 	// depth counts the ready items, including those in process.
@@ -73,7 +73,7 @@ func (l *levels[K]) enter(it *item[K], now int64) {
 	}
 }
 
-// leave ends what enter began.
+// leave reverts enter.
 func (l *levels[K]) leave(it *item[K]) {
 	lv := it.level
 	if !it.inProcess {

@@ -39,13 +39,13 @@ var bigThenSmall = map[string]func(q *Queue[int]){
 		addMany(q)
 		handOutAll(q)
 	},
-	"drained but for a delayed key": func(q *Queue[int]) {
+	"drained except for a delayed key": func(q *Queue[int]) {
 		q.AddAfter(-1, time.Hour)
 		addMany(q)
 		q.AddAfter(-2, time.Hour)
 		handOutAll(q)
 	},
-	"drained but for keys in process": func(q *Queue[int]) {
+	"drained except for keys in process": func(q *Queue[int]) {
 		addMany(q)
 		q.Get()
 		for q.Len() > 1 {
@@ -66,7 +66,7 @@ var bigThenSmall = map[string]func(q *Queue[int]){
 		handOutAll(q)
 		q.Add(-1)
 	},
-	"a key that was raised again and again": func(q *Queue[int]) {
+	"a key that was raised repeatedly": func(q *Queue[int]) {
 		for priority := range manyKeys {
 			q.AddWithOpts(AddOpts{Priority: priority}, 0)
 		}
@@ -102,14 +102,14 @@ var bigThenSmall = map[string]func(q *Queue[int]){
 }
 
 func TestQueue_ReleasesMemory(t *testing.T) {
-	const bound = 1 << 20
+	const limit = 1 << 20
 	for name, play := range bigThenSmall {
 		t.Run(name, func(t *testing.T) {
 			before := heapBytes()
 			q := New("", WithAging[int](Aging{}))
 			play(q)
-			if kept := heapBytes() - before; kept > bound {
-				t.Errorf("%d bytes are kept, want at most %d", kept, bound)
+			if kept := heapBytes() - before; kept > limit {
+				t.Errorf("%d bytes are kept, want at most %d", kept, limit)
 			}
 			runtime.KeepAlive(q)
 		})

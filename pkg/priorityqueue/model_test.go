@@ -17,8 +17,8 @@ type model struct {
 	delayed []*modelKey
 	// lanes holds the keys that can be handed out, sorted by seq.
 	lanes map[modelLane][]*modelKey
-	// turns holds, for each priority, the groups with such keys in the order of
-	// their turns.
+	// turns holds the groups that can hand out a key, by priority and in the
+	// order of their turns.
 	turns map[int][]string
 	seq   int
 }

@@ -17,9 +17,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// This file has one test for each documented defect of other queues. The tests show that
-// this queue does not have it. The names in comments are issues and pull requests: CR is kubernetes-sigs/controller-runtime, k8s is
-// kubernetes/kubernetes.
+// This file has one test for each documented defect of other queues. The references in comments are issues and pull
+// requests: CR is kubernetes-sigs/controller-runtime, k8s is kubernetes/kubernetes.
 
 // handOuts gets and finishes all ready keys and returns them in order.
 func handOuts[K comparable](q *Queue[K]) []K {
@@ -229,7 +228,7 @@ func TestDepth_IsCorrectAfterRaisesAndRemovals(t *testing.T) {
 
 // CR #3330, #3363: a key whose delay has ended is sorted behind lower ones, or
 // the wrong key is returned. CR #3408: a raised key keeps its old position.
-func TestOrder_OfKeysAfterADelayOrARaise(t *testing.T) {
+func TestOrder_IsCorrectAfterADelayOrARaise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string]("")
 		q.AddWithOpts(AddOpts{Priority: 1, After: time.Second}, "delayed")
@@ -249,7 +248,7 @@ func TestAdd_MergesDelayedAndImmediateAdds(t *testing.T) {
 		q.Add("a")
 		want(t, "keys", handOuts(q), []string{"a"})
 		<-time.After(time.Minute)
-		want(t, "keys a minute later", handOuts(q), []string(nil))
+		want(t, "keys after a minute", handOuts(q), []string(nil))
 	})
 }
 

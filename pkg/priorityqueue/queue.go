@@ -118,7 +118,7 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 		q.mu.Unlock()
 		return key, priority, !ok
 	}
-	h := q.wait(now)
+	h := q.addWaiting(now)
 	q.mu.Unlock()
 	got := <-h
 	return got.key, got.priority, got.shutdown
@@ -136,7 +136,7 @@ func (q *Queue[K]) Done(key K) {
 	q.checkDrained()
 }
 
-// Len returns the number of ready keys. Keys in process that were added again count.
+// Len returns the number of ready keys. It includes keys in process that were added again.
 func (q *Queue[K]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,7 +145,7 @@ func (q *Queue[K]) Len() int {
 }
 
 // Remove removes a key from the queue, ready or delayed, and reports whether it was
-// queued. It does not change that a worker has the key, and does not call Forget.
+// queued. If a worker has the key, the key stays in process. Remove does not call Forget.
 func (q *Queue[K]) Remove(key K) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -51,7 +51,7 @@ func TestTimer_MayFireAfterItsKeyBecameReadyEarlier(t *testing.T) {
 	}
 }
 
-// The same with the options of the server. Here the timer reaches the time, so a panic
+// This test uses the options of the server. Here the timer fires at the given time, so a panic
 // could not be recovered.
 func TestTimer_MayFireEarlyWithTheOptionsOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

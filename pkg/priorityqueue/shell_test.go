@@ -18,7 +18,7 @@ import (
 // The test adds and finishes keys at random on both queues and compares the hand-outs. Keys
 // in process are added again only immediately before their Done, because client-go's queue
 // orders them by Done and this queue by Add.
-func TestOrder_WithEqualPrioritiesIsThatOfClientGo(t *testing.T) {
+func TestOrder_IsThatOfClientGoWithEqualPriorities(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		ours, theirs := New[int](""), workqueue.NewTyped[int]()
@@ -40,7 +40,7 @@ func TestOrder_WithEqualPrioritiesIsThatOfClientGo(t *testing.T) {
 				a, _ := ours.Get()
 				b, _ := theirs.Get()
 				if a != b {
-					t.Fatalf("seed %d: ours hands out %d, client-go's %d", seed, a, b)
+					t.Fatalf("seed %d: this queue hands out %d, client-go's queue %d", seed, a, b)
 				}
 				held = append(held, a)
 			case len(held) > 0:
@@ -60,7 +60,7 @@ func TestOrder_WithEqualPrioritiesIsThatOfClientGo(t *testing.T) {
 
 // A thousand workers and many producers: no two workers have the same key, and
 // a worker sees the state at the last Add of each key.
-func TestQueue_WithAThousandWorkers(t *testing.T) {
+func TestQueue_ServesAThousandWorkers(t *testing.T) {
 	const workers, producers, keys, adds = 1000, 8, 200, 2000
 	for name, options := range map[string][]Option[int]{
 		"plain": nil,
@@ -80,7 +80,7 @@ func TestQueue_WithAThousandWorkers(t *testing.T) {
 							return
 						}
 						if held[key].Swap(true) {
-							t.Errorf("key %d is with two workers", key)
+							t.Errorf("two workers have key %d", key)
 						}
 						seen[key].Store(version[key].Load())
 						held[key].Store(false)
@@ -117,7 +117,7 @@ func TestQueue_WithAThousandWorkers(t *testing.T) {
 	}
 }
 
-// Adds of many goroutines wait for the lock, and their keys are queued when they return.
+// Many goroutines call Add and wait for the lock. Each key is queued when its Add returns.
 func TestAdd_IsVisibleWhenItReturns(t *testing.T) {
 	q := New[int]("")
 	var all sync.WaitGroup
@@ -137,8 +137,8 @@ func TestAdd_IsVisibleWhenItReturns(t *testing.T) {
 	want(t, "Len", q.Len(), 0)
 }
 
-// The bubble fails the test if a goroutine is left in it.
-func TestQueue_HasNoGoroutineAndNoTimerWhileIdle(t *testing.T) {
+// The synctest bubble fails the test if a goroutine remains.
+func TestIdleQueue_HasNoGoroutineAndNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("", WithAging[int](Aging{}))
 		q.AddAfter(1, time.Hour)
@@ -179,7 +179,7 @@ func TestTimer_IsSetForTheFirstDelayedKeyWhileAGetWaits(t *testing.T) {
 	})
 }
 
-func TestAddAfter_ManyDelaysCanEndTogether(t *testing.T) {
+func TestAddAfter_KeepsTheOrderOfManyDelaysThatEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int]("")
 		for i := range 1000 {
@@ -210,7 +210,7 @@ func TestQueue_ContinuesAfterAWorkerPanics(t *testing.T) {
 
 // If many keys become ready between two Gets, the first hand-out has the highest priority,
 // and a key that is added later follows the keys of its priority.
-func TestOrder_OfKeysThatBecomeReadyTogether(t *testing.T) {
+func TestOrder_IsKeptForKeysThatBecomeReadyTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const low, high, last = 10_000, 10_000, 10_001
 		q := New[int]("")
@@ -232,7 +232,7 @@ func TestOrder_OfKeysThatBecomeReadyTogether(t *testing.T) {
 	})
 }
 
-func TestAdd_OfAnIncomparableKeyPanicsWithoutDamage(t *testing.T) {
+func TestAdd_PanicsForAnIncomparableKeyWithoutDamage(t *testing.T) {
 	q := New[any]("")
 	func() {
 		defer func() {

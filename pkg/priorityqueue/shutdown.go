@@ -29,8 +29,8 @@ func (q *Queue[K]) ShutDownWithDrain() {
 	}
 }
 
-// startDrain shuts the queue down and returns a channel that is closed when it is
-// drained, or nil if it is drained already.
+// startDrain shuts the queue down and returns a channel that is closed when the queue is
+// drained, or nil if it is already drained.
 func (q *Queue[K]) startDrain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,9 +41,9 @@ func (q *Queue[K]) startDrain() <-chan struct{} {
 	return q.drained
 }
 
-// close shuts the queue down. The caller holds mu. No key can be added from now on, so
-// that no waiting Get would ever get one. A key in process that was added again is left
-// to the worker that has it.
+// close shuts the queue down and ends the waiting Gets, because no key can be added from now
+// on. A key in process that was added again is left to the worker that has it. The caller
+// holds mu.
 func (q *Queue[K]) close() {
 	if q.closed {
 		return
@@ -54,7 +54,7 @@ func (q *Queue[K]) close() {
 	q.core.dropDelayed()
 	q.serveWaiting(now)
 	for len(q.waiting) > 0 {
-		q.answer(handOut[K]{shutdown: true})
+		q.respond(handOut[K]{shutdown: true})
 	}
 	if q.timer != nil {
 		q.timer.Stop()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestHistogram_Bounds(t *testing.T) {
+func TestHistogram_HasTheDocumentedBounds(t *testing.T) {
 	for ns, bucket := range map[int64]int{
 		-5: 0, 0: 0, 1024: 0, 1025: 1, 4096: 1, 4097: 2, 1 << 38: HistogramBuckets - 1, 1<<38 + 1: HistogramBuckets, 1 << 60: HistogramBuckets,
 	} {

@@ -108,7 +108,7 @@ type stats struct {
 
 func newStats() stats { return stats{priorities: map[int]*PriorityStats{}} }
 
-// of returns the counts of a priority. It always returns the same for a priority.
+// of returns the counts of a priority. It always returns the same pointer for a priority.
 func (s *stats) of(priority int) *PriorityStats {
 	p := s.priorities[priority]
 	switch {

@@ -15,9 +15,9 @@ type handOut[K comparable] struct {
 	shutdown bool
 }
 
-// wait adds a Get to the waiting ones and returns the channel of its hand-out. The
+// addWaiting adds a waiting Get and returns the channel of its hand-out. The
 // caller holds mu.
-func (q *Queue[K]) wait(now int64) <-chan handOut[K] {
+func (q *Queue[K]) addWaiting(now int64) <-chan handOut[K] {
 	w := make(chan handOut[K], 1)
 	q.waiting = append(q.waiting, w)
 	q.setTimer(now)
@@ -25,7 +25,7 @@ func (q *Queue[K]) wait(now int64) <-chan handOut[K] {
 }
 
 // serveWaiting hands out keys to waiting Gets as long as there are both. The caller
-// holds mu. The last Get that came is served first: its goroutine and stack are the most
+// holds mu. The Get that started to wait last is served first: its goroutine and stack are the most
 // likely to be in a cache.
 func (q *Queue[K]) serveWaiting(now int64) {
 	for len(q.waiting) > 0 {
@@ -34,12 +34,12 @@ func (q *Queue[K]) serveWaiting(now int64) {
 			q.setTimer(now)
 			return
 		}
-		q.answer(handOut[K]{key: key, priority: priority})
+		q.respond(handOut[K]{key: key, priority: priority})
 	}
 }
 
-// answer ends the wait of the last Get that came.
-func (q *Queue[K]) answer(h handOut[K]) {
+// respond sends a hand-out to the Get that started to wait last.
+func (q *Queue[K]) respond(h handOut[K]) {
 	last := len(q.waiting) - 1
 	q.waiting[last] <- h // The channel has room for it.
 	q.waiting[last] = nil

@@ -32,7 +32,7 @@ func TestYield_EndsTheTurnOfAGroup(t *testing.T) {
 		}
 	}
 	q := priorityqueue.New("test", priorityqueue.WithFairness(func(k string) string { return k[:1] }))
-	q.Yield("a") // of an empty queue
+	q.Yield("a") // the queue is empty
 	q.AddWithOpts(priorityqueue.AddOpts{}, "a1", "a2", "a3", "b1", "b2", "b3")
 	if diff := cmp.Diff([]string{"b1", "b2", "b3", "a1", "a2", "a3"}, drain(q, "a")); diff != "" {
 		t.Errorf("a group that yields at every turn (-want +got):\n%s", diff)

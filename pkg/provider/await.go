@@ -9,7 +9,7 @@ import (
 )
 
 // Await waits for the operation that CreateOrUpdateVirtualMachineAsync has started, if any, and then returns a
-// RequeueError. With it CreateOrUpdateVirtualMachine is implemented.
+// RequeueError. Providers use it to implement CreateOrUpdateVirtualMachine.
 func Await(ctx context.Context, r Result, err error) (Result, error) {
 	if r.Ended == nil {
 		return r, err

@@ -55,7 +55,7 @@ func (e *ImageCacheNotReadyError) Place() CacheLocation {
 	return CacheLocation{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
 }
 
-// UnreachableError is returned if a vCenter has not answered for some time or refuses the connection.
+// UnreachableError is returned if a vCenter has not responded for some time or refuses the connection.
 type UnreachableError struct {
 	// VCenter is the name of the VCenter.
 	VCenter string
@@ -84,9 +84,9 @@ func (e *RequeueError) Error() string {
 	return fmt.Sprintf("requeue after %s: %s", e.After, e.Reason)
 }
 
-// NoRequeueError means that a retry does not help until something changes.
+// NoRequeueError is returned if a retry does not help until something changes.
 type NoRequeueError struct {
-	// Err is the cause. It is nil if there is no failure and the reconcile just ends.
+	// Err is the cause. It is nil if the reconcile ends without a failure.
 	Err error
 }
 

@@ -30,7 +30,7 @@ func (l library) Items(context.Context, string) ([]provider.LibraryItem, error) 
 }
 
 func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
-	away := errors.New("unreachable")
+	unreachable := errors.New("unreachable")
 	missing := &provider.NotUsableError{Message: "there is no library", Missing: true}
 	twice := &provider.NotUsableError{Message: "there are 2 libraries"}
 	for name, tc := range map[string]struct {
@@ -40,16 +40,16 @@ func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
 		unread  []string
 		is      error
 	}{
-		"no vCenter":         {err: provider.ErrNotInUse.Error(), is: provider.ErrNotInUse},
-		"both":               {sources: []fleet.Source{{VCenter: "a", Images: library{items: []string{"x"}}}, {VCenter: "b", Images: library{items: []string{"x", "y"}}}}, items: []string{"a/x", "b/x", "b/y"}},
-		"one has it":         {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
-		"one has two":        {sources: []fleet.Source{{VCenter: "a", Images: library{err: twice}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
-		"one is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}, err: "vCenter a: unreachable", unread: []string{"a"}, is: away},
-		"one is not in use yet": {sources: []fleet.Source{{VCenter: "a", Err: provider.ErrNotInUse}, {VCenter: "b", Images: library{err: missing}}},
+		"no vCenter":                 {err: provider.ErrNotInUse.Error(), is: provider.ErrNotInUse},
+		"both":                       {sources: []fleet.Source{{VCenter: "a", Images: library{items: []string{"x"}}}, {VCenter: "b", Images: library{items: []string{"x", "y"}}}}, items: []string{"a/x", "b/x", "b/y"}},
+		"one vCenter has it":         {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one vCenter has two":        {sources: []fleet.Source{{VCenter: "a", Images: library{err: twice}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one vCenter is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: unreachable}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}, err: "vCenter a: unreachable", unread: []string{"a"}, is: unreachable},
+		"one vCenter is not in use yet": {sources: []fleet.Source{{VCenter: "a", Err: provider.ErrNotInUse}, {VCenter: "b", Images: library{err: missing}}},
 			err: "vCenter a: no hypervisor is in use", unread: []string{"a"}, is: provider.ErrNotInUse},
-		"the only one is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}}, err: "unreachable", unread: []string{"a"}, is: away},
-		"no vCenter has it":           {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: missing}}}, err: "there is no library", is: missing},
-		"no vCenter has exactly one":  {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: twice}}}, err: "vCenter b: there are 2 libraries", is: twice},
+		"the only vCenter is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: unreachable}}}, err: "unreachable", unread: []string{"a"}, is: unreachable},
+		"no vCenter has it":               {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: missing}}}, err: "there is no library", is: missing},
+		"no vCenter has exactly one":      {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: twice}}}, err: "vCenter b: there are 2 libraries", is: twice},
 	} {
 		items, err := fleet.Images{Sources: func(context.Context) []fleet.Source { return tc.sources }}.Items(t.Context(), "golden")
 		var got []string
@@ -60,15 +60,15 @@ func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
 			t.Errorf("%s: items (-want +got):\n%s", name, diff)
 		}
 		var unread *provider.PartialResultError
-		said, silent := "", []string(nil)
+		message, unreadVCenters := "", []string(nil)
 		if err != nil {
-			said = err.Error()
+			message = err.Error()
 		}
 		if errors.As(err, &unread) {
-			silent = unread.VCenters
+			unreadVCenters = unread.VCenters
 		}
-		if said != tc.err || !errors.Is(err, tc.is) || !cmp.Equal(silent, tc.unread) {
-			t.Errorf("%s: error %q, unread %v; want %q, %v", name, said, silent, tc.err, tc.unread)
+		if message != tc.err || !errors.Is(err, tc.is) || !cmp.Equal(unreadVCenters, tc.unread) {
+			t.Errorf("%s: error %q, unread %v; want %q, %v", name, message, unreadVCenters, tc.err, tc.unread)
 		}
 	}
 }

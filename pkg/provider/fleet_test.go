@@ -38,8 +38,8 @@ func newFleet(t *testing.T, of func(*vmv1alpha1.VirtualMachine) string) *fleet.F
 	return f
 }
 
-// use sets the driver of a vCenter. nil means that the vCenter does not exist.
-func use(t *testing.T, f *fleet.Fleet[*engine.Engine], name string, d *fake.Driver) {
+// setDriver sets the driver of a vCenter. If d is nil, the vCenter does not exist.
+func setDriver(t *testing.T, f *fleet.Fleet[*engine.Engine], name string, d *fake.Driver) {
 	t.Helper()
 	var open func() (*engine.Engine, error)
 	if d != nil {
@@ -60,12 +60,12 @@ func newRequest(vcenter, name string) *provider.Request {
 // watch returns a channel with the names of the objects for which events are sent.
 func watch(t *testing.T, f *fleet.Fleet[*engine.Engine]) <-chan string {
 	t.Helper()
-	hints := make(chan string, 100)
+	events := make(chan string, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name }); close(ended) }()
+	go func() { f.Watch(ctx, func(h provider.Event) { events <- h.Key.Name }); close(ended) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	return hints
+	return events
 }
 
 func TestConformance(t *testing.T) {
@@ -97,8 +97,8 @@ func TestConformance(t *testing.T) {
 
 func TestFleet_CallsTheProviderOfTheVMsVCenter(t *testing.T) {
 	f, one, two := newFleet(t, byNamespace), fake.New(), fake.New()
-	use(t, f, "one", one)
-	use(t, f, "two", two)
+	setDriver(t, f, "one", one)
+	setDriver(t, f, "two", two)
 	for _, vcenter := range []string{"one", "two", "two"} {
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), newRequest(vcenter, "vm"))
 		if err != nil || r.Ended == nil {
@@ -114,26 +114,26 @@ func TestFleet_CallsTheProviderOfTheVMsVCenter(t *testing.T) {
 func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, byNamespace)
-		hints := watch(t, f)
+		events := watch(t, f)
 		asked, called := newRequest("vc", "asked"), newRequest("vc", "called")
 		if !f.IsUnread(asked.VM) {
-			t.Error("a VM of an unknown vCenter is read")
+			t.Error("IsUnread = false for a VM of an unknown vCenter")
 		}
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
 		if !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) != 0 {
 			t.Errorf("result %+v, error %v, want ErrUnknownState and no conditions", r, err)
 		}
 		synctest.Wait()
-		if len(hints) != 0 {
-			t.Errorf("event for %s, want none while the vCenter is unknown", <-hints)
+		if len(events) != 0 {
+			t.Errorf("event for %s, want none while the vCenter is unknown", <-events)
 		}
-		use(t, f, "vc", nil)
+		setDriver(t, f, "vc", nil)
 		synctest.Wait()
-		if got := drain(hints); len(got) != 2 {
+		if got := drain(events); len(got) != 2 {
 			t.Errorf("events for %v, want both", got)
 		}
 		if f.IsUnread(asked.VM) {
-			t.Error("a VM without a vCenter is unread")
+			t.Error("IsUnread = true for a VM without a vCenter")
 		}
 		r, err = f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated)
@@ -146,18 +146,18 @@ func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 		}
 
 		d := fake.New()
-		use(t, f, "vc", d)
+		setDriver(t, f, "vc", d)
 		synctest.Wait()
-		if got := drain(hints); len(got) != 1 || got[0] != "called" {
+		if got := drain(events); len(got) != 1 || got[0] != "called" {
 			t.Errorf("events for %v, want called", got)
 		}
 	})
 }
 
-func drain(hints <-chan string) []string {
+func drain(events <-chan string) []string {
 	var names []string
-	for len(hints) > 0 {
-		names = append(names, <-hints)
+	for len(events) > 0 {
+		names = append(names, <-events)
 	}
 	return names
 }
@@ -165,8 +165,8 @@ func drain(hints <-chan string) []string {
 func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, before, after := newFleet(t, byNamespace), fake.New(), fake.New()
-		hints := watch(t, f)
-		use(t, f, "vc", before)
+		events := watch(t, f)
+		setDriver(t, f, "vc", before)
 		release := before.Block()
 		req := newRequest("vc", "vm")
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
@@ -174,7 +174,7 @@ func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 			t.Fatalf("result %+v, error %v, want a create", r, err)
 		}
 		var replaced sync.WaitGroup
-		replaced.Go(func() { use(t, f, "vc", after) })
+		replaced.Go(func() { setDriver(t, f, "vc", after) })
 		synctest.Wait()
 		if f.Known("vc") || f.Known("none") {
 			t.Error("a vCenter is known while its provider is replaced")
@@ -185,11 +185,11 @@ func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 		if _, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req); !errors.Is(err, provider.ErrUnknownState) {
 			t.Errorf("reconcile while the provider is replaced: %v, want ErrUnknownState", err)
 		}
-		drain(hints)
+		drain(events)
 		release()
 		replaced.Wait()
 		synctest.Wait()
-		if got := drain(hints); len(got) == 0 {
+		if got := drain(events); len(got) == 0 {
 			t.Error("no event for the VM that waits")
 		}
 		if r, err = f.CreateOrUpdateVirtualMachineAsync(t.Context(), req); err != nil || r.Ended == nil {
@@ -230,7 +230,7 @@ func TestFleet_EndsAfterItsMembers(t *testing.T) {
 
 func TestFleet_HasNoMemberIfOpenFails(t *testing.T) {
 	f, d := newFleet(t, byNamespace), fake.New()
-	use(t, f, "vc", d)
+	setDriver(t, f, "vc", d)
 	bad := errors.New("bad")
 	if err := f.Use(t.Context(), "vc", func() (*engine.Engine, error) { return nil, bad }); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
@@ -241,26 +241,26 @@ func TestFleet_HasNoMemberIfOpenFails(t *testing.T) {
 	f.Forget(types.NamespacedName{Namespace: "vc", Name: "vm"})
 }
 
-// At a start Unread is called for thousands of existing VMs. A reconcile of each would only find that it is not read
-// yet.
+// When the server starts, IsUnread is called for thousands of existing VMs. An event for each of them would cause a
+// reconcile that only returns ErrUnknownState.
 func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New[*member](byNamespace, placement.New(placement.Options{}))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx); close(ended) }()
-		hints := make(chan string, 100)
-		go f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name })
+		events := make(chan string, 100)
+		go f.Watch(ctx, func(h provider.Event) { events <- h.Key.Name })
 		old, read := newRequest("vc", "old"), newRequest("vc", "read")
 		if !f.IsUnread(old.VM) || !f.IsUnread(read.VM) {
-			t.Error("a VM of an unknown vCenter is read")
+			t.Error("IsUnread = false for a VM of an unknown vCenter")
 		}
 		m := &member{ending: make(chan struct{}), unread: "old"}
 		if err := f.Use(ctx, "vc", func() (*member, error) { return m, nil }); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := drain(hints); len(got) != 1 || got[0] != "read" {
+		if got := drain(events); len(got) != 1 || got[0] != "read" {
 			t.Errorf("events for %v, want read", got)
 		}
 		close(m.ending)
@@ -269,7 +269,7 @@ func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 	})
 }
 
-// member ends when ending is closed. It has not read the virtual machine called unread.
+// member is a provider whose Run returns after ending is closed. It has not read the virtual machine called unread.
 type member struct {
 	provider.Publisher
 	provider.Snapshotter
@@ -286,7 +286,7 @@ func (m *member) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done
 
 func TestFleet_PublishesOnlyInTheVCenterOfTheVM(t *testing.T) {
 	f, one := newFleet(t, byNamespace), fake.New()
-	use(t, f, "one", one)
+	setDriver(t, f, "one", one)
 	req := newRequest("one", "vm")
 	r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 )
 
 // ImageFiles manages copies of image files on the datastores of one hypervisor. An error is a NotUsableError if the
-// hypervisor has answered. With any other error nothing is known.
+// hypervisor has responded. Any other error means that the state is unknown.
 type ImageFiles interface {
 	// Locate finds the content library item of a cache, which must have a usable descriptor, and the location of its
-	// copies. If no item has the name any more, Locate uses the item of the previous location, if it still exists; it
-	// was renamed.
+	// copies. If no item has the name any more, the item may have been renamed. Then Locate uses the item of the
+	// previous location, if that item still exists.
 	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before CacheLocation) (ImageCopyLocation, error)
 	// Copy creates a directory, which must not exist, and copies the image files to it. It returns when all files are
-	// complete; they must not be used before. It reports its progress in percent. A file that the library has not
-	// downloaded yet is downloaded first. After an error the directory may exist.
+	// complete. The files must not be used before that. It reports its progress in percent. A file that the library has
+	// not downloaded yet is downloaded first. The directory may exist after an error.
 	Copy(ctx context.Context, place ImageCopyLocation, directory string, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
 	// Missing returns the names of the files that no longer exist.
 	Missing(ctx context.Context, place ImageCopyLocation, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error)
@@ -31,7 +31,7 @@ type ImageFiles interface {
 	Remove(ctx context.Context, datastoreID, directory string) error
 	// Directories returns all directories of this server on all datastores that are reachable now.
 	Directories(ctx context.Context) ([]ImageDirectory, error)
-	// InUse returns the users of directories on a datastore, by the same rules as Remove.
+	// InUse returns the users of directories on a datastore, according to the same rules as Remove.
 	InUse(ctx context.Context, datastoreID string, directories []string) (map[string]string, error)
 	// Space returns the space of the datastores, by datastore ID.
 	Space(ctx context.Context) (map[string]ImageSpace, error)
@@ -56,7 +56,7 @@ type ImageOperation struct {
 	Kind, Detail string
 	// Directory is the directory to change.
 	Directory string
-	// Run runs the operation. It calls progress with the percentage that is done.
+	// Run runs the operation. It calls progress with the completed percentage.
 	Run func(ctx context.Context, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
 	// Progress is in percent, in steps of ten. Files and Err are the outcome if Ended is true.
 	Progress int32

@@ -16,8 +16,8 @@ import (
 )
 
 // Images describes the sources in hypervisors from which virtual machines can be created. Its methods only read. An
-// error is a NotUsableError if the hypervisor has answered. With any other error nothing is known, except for the
-// results that are returned with an PartialResultError.
+// error is a NotUsableError if the hypervisor has responded. Any other error means that the state is unknown, except for
+// the results that are returned with a PartialResultError.
 type Images interface {
 	// Items lists the items of a content library in no particular order. The name of the library must be unique.
 	Items(ctx context.Context, library string) ([]LibraryItem, error)
@@ -57,7 +57,7 @@ type LibraryItem struct {
 	Type string
 	// ContentVersion changes with the files of the item.
 	ContentVersion string
-	// Size is the size in bytes of the files on the library's datastore; nil if there are none.
+	// Size is the size in bytes of the files on the library's datastore; nil if the datastore has no files.
 	Size *resource.Quantity
 	// VCenter is the name of the VCenter that has the item; empty if only one is in use.
 	VCenter string
@@ -73,7 +73,7 @@ func (i LibraryItem) IsImage() bool {
 type ImageDescription struct {
 	// Status is the description, without conditions. It is shared and must not be changed.
 	Status vmv1alpha1.VirtualMachineImageStatus
-	// Incomplete lists what is omitted from Status because of its limits on length or number; empty for nothing.
+	// Incomplete lists the information that Status omits because of its limits; empty for none.
 	Incomplete string
 	// NotApplied lists the settings of the image that its virtual machines do not get; empty for none.
 	NotApplied string
@@ -95,8 +95,8 @@ type NotUsableError struct {
 // Error implements error.
 func (e *NotUsableError) Error() string { return e.Message }
 
-// Unusable returns the condition Ready for an object whose reference could not be read or used because of err. The
-// status is Unknown unless vSphere has answered.
+// Unusable returns the Ready condition for an object whose reference could not be read or used because of err. The
+// status is Unknown unless vSphere has responded.
 func Unusable(err error) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonInvalid, Message: err.Error()}
 	var unusable *NotUsableError

@@ -28,7 +28,7 @@ type Observation struct {
 	Trouble string
 	// Paused is true if an administrator paused the virtual machine in the hypervisor.
 	Paused bool
-	// Unfinished is true if its create has not ended.
+	// Unfinished is true if the create has not ended.
 	Unfinished bool
 
 	// BiosUUID and InstanceUUID are in lower case.
@@ -64,16 +64,17 @@ type Observation struct {
 	Storage *vmv1alpha1.VirtualMachineStorageStatus
 	// Volumes are the volumes of the effective spec, and attached volumes that were removed from it.
 	Volumes []vmv1alpha1.VirtualMachineVolumeStatus
-	// RetainedDisks are the VolumeIDs of the disks that are not deleted with the virtual machine, such as disks of claims.
+	// RetainedDisks are the VolumeIDs of the disks that are not deleted with the virtual machine, such as disks of
+	// claims.
 	RetainedDisks []string
-	// DependentDisks is the number of disks that depend on parent disks elsewhere and can be promoted. Unpromotable is the
-	// reason why they cannot be promoted now; empty if they can.
+	// DependentDisks is the number of disks that depend on parent disks outside the virtual machine and can be
+	// promoted. PromotionObstacle is the reason why they cannot be promoted now; empty if they can.
 	DependentDisks    int
 	PromotionObstacle string
 	// Snapshots of the virtual machine, each parent before its children.
 	Snapshots []ObservedSnapshot
-	// RecordHead is the head of the object record that is stored in the virtual machine. Kept is the snapshot record that
-	// is stored in it, or nil.
+	// RecordHead is the head of the object record that is stored in the virtual machine. StoredSnapshot is the snapshot
+	// record that is stored in it, or nil.
 	RecordHead     vmrecord.Head
 	StoredSnapshot *StoredSnapshotRecord
 

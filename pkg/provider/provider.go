@@ -24,7 +24,7 @@ type Desired struct {
 	NamespaceLabels map[string]string
 	// Image is the image to create from; nil if it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
-	// ImageCache has the copies of the image; nil if there are none or none are needed.
+	// ImageCache has the copies of the image; nil if no copies exist or are needed.
 	ImageCache *vmv1alpha1.VirtualMachineImageCache
 	// CloneOf is the virtual machine to clone; nil if the image is not a virtual machine. Image describes it.
 	CloneOf *CloneSource
@@ -41,7 +41,7 @@ type Desired struct {
 	// Claims are the claims of the volumes in Effective, by volume name. A volume whose claim is not listed is not
 	// changed.
 	Claims map[string]Claim
-	// Revert is the snapshot to which the spec asks to revert; nil for none, or if the revert is not possible yet.
+	// Revert is the snapshot that spec.currentSnapshotName requests; nil for none, or if the revert is not possible yet.
 	Revert *RevertTarget
 }
 
@@ -63,8 +63,8 @@ type Request struct {
 	// PrerequisitesReady is false if the caller has set a condition that prevents the create. The provider then checks
 	// and reports its own prerequisites but does not start a create.
 	PrerequisitesReady bool
-	// CompletionReady is true also if only the image is missing. An interrupted create no longer needs the image after
-	// the virtual machine was created.
+	// CompletionReady is like PrerequisitesReady, but it is also true if only the image is missing. An interrupted
+	// create no longer needs the image after the virtual machine was created.
 	CompletionReady bool
 	// Priority orders the creates that wait for a slot. Higher priorities are created earlier.
 	Priority int
@@ -134,6 +134,6 @@ type Provider interface {
 	// must not block.
 	Watch(ctx context.Context, changed func(Event))
 
-	// Healthy returns nil while the hypervisor answers requests.
+	// Healthy returns nil while the hypervisor responds.
 	Healthy(ctx context.Context) error
 }

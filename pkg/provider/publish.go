@@ -72,12 +72,12 @@ type Publisher interface {
 	//
 	//   - ErrReconcileInProgress while the item is created
 	//   - ErrSourceBusy while another operation of the virtual machine runs
-	//   - ErrTooManyOperations if no slot is free; an event follows when one is
+	//   - ErrTooManyOperations if no slot is free; an event follows when a slot is free
 	//   - a PublishRefusedError
 	//   - another failure, joined with a RequeueError if it is retried
 	Publish(ctx context.Context, p *Publication) (*Published, error)
 	// Withdraw interrupts the operation of a request and removes a partly created item. A complete item is kept. It
-	// returns nil when nothing is left to do, and ErrReconcileInProgress while the removal runs.
+	// returns nil when the removal is complete, and ErrReconcileInProgress while the removal runs.
 	Withdraw(ctx context.Context, p *Publication) error
 	// ForgetPublication removes the in-memory state of a request.
 	ForgetPublication(key types.NamespacedName)

@@ -17,7 +17,7 @@ import (
 type Result struct {
 	// Zone is the zone that this call has chosen; empty if it has chosen none.
 	Zone string
-	// Observation is the observed state. If it is nil, nothing new is known and the status is not changed.
+	// Observation is the observed state. If it is nil, the status is not changed.
 	Observation *Observation
 	// RestartRequired lists the fields that need a power cycle. It is valid only if Compared is true.
 	RestartRequired []vmv1alpha1.RestartRequirement
@@ -48,7 +48,7 @@ func (r *Result) Set(kind string, status metav1.ConditionStatus, reason, message
 }
 
 // SetAt is like Set, with the time of the last transition. Use it if the caller sets the same condition to another
-// value in every reconcile; with the current time, each reconcile would change the status.
+// value in every reconcile. Otherwise the current time would change the status in every reconcile.
 func (r *Result) SetAt(at time.Time, kind string, status metav1.ConditionStatus, reason, message string) {
 	c := metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 	if !at.IsZero() {

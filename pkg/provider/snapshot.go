@@ -80,8 +80,8 @@ type RevertTarget struct {
 	Admit func(ctx context.Context, record string) error
 }
 
-// StoredSnapshotRecord is a snapshot record that is stored in the virtual machine itself: after a revert, and while the snapshot is
-// being created.
+// StoredSnapshotRecord is a snapshot record that is stored in the virtual machine itself: after a revert, and while the
+// snapshot is being created.
 type StoredSnapshotRecord struct {
 	// UID of the snapshot's object.
 	UID types.UID
@@ -97,7 +97,7 @@ type Snapshotter interface {
 	//
 	//   - ErrReconcileInProgress while the snapshot is created
 	//   - ErrSourceBusy while another operation of the virtual machine runs
-	//   - ErrTooManyOperations if no slot is free; an event follows when one is
+	//   - ErrTooManyOperations if no slot is free; an event follows when a slot is free
 	//   - a SnapshotRefusedError
 	//   - ErrSnapshotMissing if the snapshot existed before
 	//   - another failure, joined with a RequeueError if it is retried

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// group returns a group. The name of a member that is a group begins with a slash.
+// group returns a group with a parent group and members. A member whose name begins with a slash is a group.
 func group(name, above string, members ...string) *vmv1alpha1.VirtualMachineGroup {
 	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	g.Spec.GroupName = above
@@ -85,7 +85,7 @@ func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 			for _, g := range groups.Kept {
 				names = append(names, g.Name)
 				if keeper := n.StoringVM(n.Group(g.Name)); keeper != vm {
-					t.Errorf("%s: %s stores %s, but Keeper returns %q", name, vm, g.Name, keeper)
+					t.Errorf("%s: %s stores %s, but StoringVM returns %q", name, vm, g.Name, keeper)
 				}
 			}
 			if got[vm] = strings.Join(names, " "); !groups.Known {
@@ -98,7 +98,7 @@ func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 	}
 	n := namespace(map[string]string{"web": "shop", "a": "site"}, shop, site)
 	if diff := cmp.Diff([]string{"web", "a"}, n.StoringVMs("shop")); diff != "" {
-		t.Errorf("keepers of shop and its parent (-want +got):\n%s", diff)
+		t.Errorf("VMs that store shop and its parent (-want +got):\n%s", diff)
 	}
 	if keeper := namespace(nil, shop).StoringVM(shop); keeper != "" {
 		t.Errorf("%q stores a group without a virtual machine", keeper)

@@ -89,7 +89,7 @@ func TestRecord_RestoresALostObject(t *testing.T) {
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
-	again.UID = lost.UID // as the server does on a recovery
+	again.UID = lost.UID // the server keeps the UID when an object is recovered
 	if vmrecord.HeadOf(again) != vmrecord.HeadOf(lost) || !r.Describes(again) {
 		t.Errorf("the head of the restored object is %s, of the lost object %s: the record would be rewritten", vmrecord.HeadOf(again), vmrecord.HeadOf(lost))
 	}

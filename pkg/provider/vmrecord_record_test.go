@@ -129,21 +129,21 @@ func TestDecode_RejectsInvalidRecords(t *testing.T) {
 		}
 		return base64.StdEncoding.EncodeToString(b.Bytes())
 	}
-	for name, tc := range map[string]struct{ text, says string }{
+	for name, tc := range map[string]struct{ text, wantMessage string }{
 		"empty":                {"", "not valid gzip"},
 		"too long":             {strings.Repeat("A", vmrecord.MaxEncoded+1), "longer than"},
 		"invalid base64":       {"%%%", "not valid base64"},
 		"not compressed":       {base64.StdEncoding.EncodeToString([]byte("hello")), "not valid gzip"},
 		"truncated":            {pack(`{"version":1}`)[:24], "record"},
 		"a decompression bomb": {pack(strings.Repeat(" ", vmrecord.MaxDecoded+1)), "larger than"},
-		"something else":       {pack(`["x"]`), "not a valid virtual machine record"},
+		"another JSON value":   {pack(`["x"]`), "not a valid virtual machine record"},
 		"later version":        {pack(`{"version":2}`), "format 2"},
 		"without version":      {pack(`{}`), "format 0"},
 		"an invalid spec":      {pack(`{"version":1,"spec":7}`), "not a valid virtual machine record"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r, err := vmrecord.Decode(tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("record %+v, error %v, want an error with %q", r, err, tc.says)
+			if r, err := vmrecord.Decode(tc.text); err == nil || !strings.Contains(err.Error(), tc.wantMessage) {
+				t.Errorf("record %+v, error %v, want an error with %q", r, err, tc.wantMessage)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ type ZoneCheck struct {
 	Refusal error
 	// CheckErr is the reason why the zone could not be checked; nil if it was.
 	CheckErr error
-	// Capacity and Free are the amounts of the zone. At is the time when they were read.
+	// Capacity and Free are the resources of the zone. At is the time when they were read.
 	Capacity, Free Resources
 	At             time.Time
 	// Rating is the rating of the hypervisor's scheduler, from 1 to 5 (best). It is 0 if there is none.
@@ -45,7 +45,7 @@ type ZoneState struct {
 	Capacity, Free Resources
 	// Hosts is the number of hosts that can run virtual machines now.
 	Hosts int32
-	// Read is true if the amounts are known.
+	// Read is true if Capacity and Free are known.
 	Read bool
 	// Trouble joins all known reasons why virtual machines cannot be created in the zone.
 	Trouble error
@@ -84,9 +84,9 @@ func InlineSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanc
 	}
 }
 
-// RequiredResources returns the resources that a virtual machine needs in its zone: its memory and the capacity of the disks in
-// its spec and its image. The boot disk counts with the capacity of spec.bootDisk if that is larger. CPU is shared and
-// is not counted.
+// RequiredResources returns the resources that a virtual machine needs in its zone: its memory and the capacity of the
+// disks in its spec and its image. The capacity of spec.bootDisk is used for the boot disk if it is larger. CPU is
+// shared and is not counted.
 func RequiredResources(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	var r Resources
 	if e != nil && e.Memory != nil && e.Memory.Guest != nil {
@@ -124,8 +124,8 @@ func (r Resources) withBootDisk(e *vmv1alpha1.VirtualMachineInstanceSpec, image 
 	return r
 }
 
-// SelectsNamespace reports whether selector selects a namespace with the given labels. A nil selector selects every namespace.
-// Nil labels mean that the labels are not known; then only a nil selector selects the namespace.
+// SelectsNamespace reports whether selector selects a namespace with the given labels. A nil selector selects every
+// namespace. Nil labels mean that the labels are not known; then only a nil selector selects the namespace.
 func SelectsNamespace(selector *metav1.LabelSelector, namespaceLabels map[string]string) (bool, error) {
 	if selector == nil {
 		return true, nil

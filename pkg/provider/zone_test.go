@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestSizeOf_IncludesTheLargerBootDisk(t *testing.T) {
+func TestRequiredResources_IncludesTheLargerBootDisk(t *testing.T) {
 	const gib = 1 << 30
 	disk := func(size string) vmv1alpha1.VirtualMachineVolume {
 		return vmv1alpha1.VirtualMachineVolume{Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr.To(resource.MustParse(size))}}

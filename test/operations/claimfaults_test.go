@@ -125,7 +125,7 @@ var serviceFaults = []storageFault{
 		c.pv.Spec.CSI.VolumeHandle = c.id
 	}, condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
 	{name: "unregistered", claim: asMade, order: "POST /volumes/unregister?id={id}", condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
-	{name: "elsewhere", claim: func(c *faultyClaim) { c.elsewhere = true }, condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM", "without a claim"}},
+	{name: "elsewhere", claim: func(c *faultyClaim) { c.elsewhere = true }, condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM", "detach it from that VM first"}},
 	{name: "disk-gone", claim: asMade, order: cnsFault("CnsAttachVolume", "NotFound"), condition: synced, reason: "Error", says: []string{"first class disk {id}", "NotFound"}},
 	{name: "not-permitted", claim: asMade, order: cnsFault("CnsAttachVolume", "NoPermission"), condition: synced, reason: "Error", says: []string{"first class disk {id}", "NoPermission", "missing privilege Cns.Searchable"}},
 	{name: "in-use", claim: asMade, order: cnsFault("CnsAttachVolume", "ResourceInUse"), condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM"}},

@@ -7,11 +7,11 @@
 //
 // # Kinds
 //
-// Slipway's own kinds that implement the contract are resolved without a request and are reached within the process.
-// For kinds of the management cluster, the version is taken from the labels of the CustomResourceDefinition. If it has
-// none, the labels of the APIServices are used. If these have none, the preferred version is used; its objects are read
-// by the paths of v1beta2, or by those of v1beta1 if an object has no v1beta2 field. Other kinds of Slipway's groups
-// and kinds of Kubernetes itself are rejected.
+// Slipway's own kinds that implement the contract are resolved without a request and are read with an in-process
+// client. For kinds of the management cluster, the version is taken from the labels of the CustomResourceDefinition. If
+// it has none, the labels of the APIServices are used. If these have none, the preferred version is used; its objects
+// are read by the paths of v1beta2, or by those of v1beta1 if an object has no v1beta2 field. Other kinds of Slipway's
+// groups and kinds of Kubernetes itself are rejected.
 //
 // # Errors
 //

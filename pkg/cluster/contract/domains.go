@@ -16,8 +16,8 @@ import (
 // maxDomains is the maximum number of failure domains of a cluster.
 const maxDomains = 100
 
-// FailureDomains returns the failure domains of an infrastructure cluster, sorted by name. In v1beta2 of the contract
-// they are a list, in v1beta1 a map.
+// FailureDomains returns the failure domains of an infrastructure cluster, sorted by name. The field is a list in
+// v1beta2 of the contract, and a map in v1beta1.
 func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	path := []string{"status", "failureDomains"}
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)

@@ -29,7 +29,7 @@ func TestFailureDomains_ReadsBothContracts(t *testing.T) {
 		}
 	}
 	if got, err := FailureDomains(&object{Object: map[string]any{}}); got != nil || err != nil {
-		t.Errorf("without any: %v, %v", got, err)
+		t.Errorf("without failure domains: %v, %v", got, err)
 	}
 	many := map[string]any{}
 	for i := range maxDomains + 1 {
@@ -41,7 +41,7 @@ func TestFailureDomains_ReadsBothContracts(t *testing.T) {
 	}
 	for name, bad := range map[string]any{
 		"a string": "a", "a list of strings": []any{"a"}, "a map of strings": map[string]any{"a": "b"}, "no name": []any{map[string]any{}},
-		"twice": []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}, "too many": many,
+		"duplicate name": []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}, "too many": many,
 		"wrong type": []any{map[string]any{"name": "a", "controlPlane": "yes"}}, "wrong attributes": []any{map[string]any{"name": "a", "attributes": []any{}}},
 		"long name": []any{map[string]any{"name": strings.Repeat("x", maxName+1)}}, "invalid characters": []any{map[string]any{"name": "a\x00"}},
 		"long attribute":  []any{map[string]any{"name": "a", "attributes": map[string]any{"x": strings.Repeat("y", bounds.MaxText+1)}}},

@@ -63,7 +63,7 @@ func FailureDomain(o *object) (string, error) {
 }
 
 // OldFailureDomain returns the failure domain in the spec. In v1beta1 of the contract the provider sets it, and the
-// Machine's spec follows. It is also read for v1beta2.
+// controller copies it to the Machine's spec. It is also read for v1beta2.
 func OldFailureDomain(o *object) (string, error) {
 	return stringField(o, maxName, "spec", "failureDomain")
 }
@@ -142,7 +142,7 @@ func isInitialized(k Kind, o *object, field, old string) (bool, error) {
 }
 
 // usesV1Beta1 reports whether an object is read by the paths of v1beta1. If no label names the version of the contract,
-// an object without v1beta2 fields is read by those of v1beta1.
+// an object without v1beta2 fields is read by the v1beta1 paths.
 func usesV1Beta1(k Kind, o *object) (bool, error) {
 	if k.Version == V1Beta1 || !k.Assumed {
 		return k.Version == V1Beta1, nil
@@ -164,16 +164,16 @@ func boolField(o *object, path ...string) (bool, error) {
 }
 
 // stringField returns a string field and checks its length and characters.
-func stringField(o *object, most int, path ...string) (string, error) {
+func stringField(o *object, limit int, path ...string) (string, error) {
 	value, err := rawStringField(o, path...)
 	if err != nil {
 		return "", err
 	}
-	if len(value) > most {
-		return "", fieldError(o, path, "it has %d characters; the maximum is %d", len(value), most)
+	if len(value) > limit {
+		return "", fieldError(o, path, "it has %d characters; the maximum is %d", len(value), limit)
 	}
-	if wrong := bounds.Text(value, false); wrong != "" {
-		return "", fieldError(o, path, "it %s", wrong)
+	if problem := bounds.Text(value, false); problem != "" {
+		return "", fieldError(o, path, "it %s", problem)
 	}
 	return value, nil
 }
@@ -186,8 +186,8 @@ func rawStringField(o *object, path ...string) (string, error) {
 	return value, nil
 }
 
-// objectList returns a list of at most most objects.
-func objectList(o *object, most int, path ...string) ([]map[string]any, error) {
+// objectList returns a list of objects. A list of more than limit entries is an error.
+func objectList(o *object, limit int, path ...string) ([]map[string]any, error) {
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
 	if err != nil {
 		return nil, fieldError(o, path, "%v", err)
@@ -199,8 +199,8 @@ func objectList(o *object, most int, path ...string) ([]map[string]any, error) {
 	if !ok {
 		return nil, fieldError(o, path, "it is not a list")
 	}
-	if len(list) > most {
-		return nil, fieldError(o, path, "it has %d entries; the maximum is %d", len(list), most)
+	if len(list) > limit {
+		return nil, fieldError(o, path, "it has %d entries; the maximum is %d", len(list), limit)
 	}
 	all := make([]map[string]any, len(list))
 	for i, entry := range list {

@@ -112,15 +112,15 @@ func TestFields_AreEmptyIfMissing(t *testing.T) {
 	}
 }
 
-// MB54: a field of the wrong type is an error and not treated as empty.
+// Behaviors MB54 of test/behaviours: a field of the wrong type is an error and not treated as empty.
 func TestFields_ReportInvalidValuesWithTheirPath(t *testing.T) {
-	bool2 := func(f func(Kind, *object) (bool, error), k Kind) func(*object) error {
+	boolOfKind := func(f func(Kind, *object) (bool, error), k Kind) func(*object) error {
 		return func(o *object) error { _, err := f(k, o); return err }
 	}
-	plain := func(f func(*object) (bool, error)) func(*object) error {
+	boolOf := func(f func(*object) (bool, error)) func(*object) error {
 		return func(o *object) error { _, err := f(o); return err }
 	}
-	str := func(f func(*object) (string, error)) func(*object) error {
+	stringOf := func(f func(*object) (string, error)) func(*object) error {
 		return func(o *object) error { _, err := f(o); return err }
 	}
 	list := func(o *object) error { _, err := Addresses(o); return err }
@@ -131,17 +131,17 @@ func TestFields_ReportInvalidValuesWithTheirPath(t *testing.T) {
 		path, text string
 		read       func(*object) error
 	}{
-		{"status.initialization.provisioned", "status: {initialization: {provisioned: 'true'}}", bool2(IsInfraProvisioned, Kind{Version: V1Beta2})},
-		{"status.ready", "status: {ready: 1}", bool2(IsBootstrapCreated, Kind{Version: V1Beta1})},
-		{"status.initialization", "status: 7", bool2(IsInfraProvisioned, Kind{Version: V1Beta2, Assumed: true})},
-		{"status.interruptible", "status: {interruptible: {}}", plain(IsInterruptible)},
-		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", plain(IsExternallyManaged)},
-		{"spec.providerID", "spec: {providerID: [a]}", str(ProviderID)},
-		{"spec.providerID", "spec: {providerID: " + strings.Repeat("x", maxText+1) + "}", str(ProviderID)},
-		{"status.failureDomain", "status: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", str(FailureDomain)},
-		{"spec.failureDomain", "spec: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", str(OldFailureDomain)},
-		{"status.failureDomain", `status: {failureDomain: "a\x1bb"}`, str(FailureDomain)},
-		{"status.dataSecretName", "status: {dataSecretName: true}", str(DataSecretName)},
+		{"status.initialization.provisioned", "status: {initialization: {provisioned: 'true'}}", boolOfKind(IsInfraProvisioned, Kind{Version: V1Beta2})},
+		{"status.ready", "status: {ready: 1}", boolOfKind(IsBootstrapCreated, Kind{Version: V1Beta1})},
+		{"status.initialization", "status: 7", boolOfKind(IsInfraProvisioned, Kind{Version: V1Beta2, Assumed: true})},
+		{"status.interruptible", "status: {interruptible: {}}", boolOf(IsInterruptible)},
+		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", boolOf(IsExternallyManaged)},
+		{"spec.providerID", "spec: {providerID: [a]}", stringOf(ProviderID)},
+		{"spec.providerID", "spec: {providerID: " + strings.Repeat("x", maxText+1) + "}", stringOf(ProviderID)},
+		{"status.failureDomain", "status: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", stringOf(FailureDomain)},
+		{"spec.failureDomain", "spec: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", stringOf(OldFailureDomain)},
+		{"status.failureDomain", `status: {failureDomain: "a\x1bb"}`, stringOf(FailureDomain)},
+		{"status.dataSecretName", "status: {dataSecretName: true}", stringOf(DataSecretName)},
 		{"status.failureReason", "status: {failureReason: true}", failure},
 		{"status.failureReason", "status: {failureReason: " + strings.Repeat("x", maxName+1) + "}", failure},
 		{"status.failureMessage", "status: {failureMessage: true}", failure},
@@ -166,7 +166,7 @@ func TestFields_ReportInvalidValuesWithTheirPath(t *testing.T) {
 }
 
 // The API server would reject the whole status because of one invalid reason.
-func TestReady_MovesInvalidReasonsIntoTheMessage(t *testing.T) {
+func TestReadyCondition_MovesInvalidReasonsIntoTheMessage(t *testing.T) {
 	for reason, want := range map[string][2]string{
 		"Fine":                         {"Fine", "m"},
 		"not at all":                   {"", "not at all: m"},
@@ -184,7 +184,7 @@ func TestReady_MovesInvalidReasonsIntoTheMessage(t *testing.T) {
 	}
 }
 
-func TestReady_ReadsAllShapes(t *testing.T) {
+func TestReadyCondition_ReadsAllContractVersions(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	want := &metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "R", Message: "m", LastTransitionTime: at}
 	const ready = "{type: Ready, status: 'False', reason: R, message: m, severity: Info, lastTransitionTime: '2026-01-02T03:04:05Z'}"

@@ -32,7 +32,7 @@ var (
 	// ErrKindUnknown is returned when no server serves the kind.
 	ErrKindUnknown = errors.New("unknown kind")
 	// ErrContractUnknown is returned when the kind exists but implements no supported version of the contract.
-	ErrContractUnknown = errors.New("the kind implements no supported version of the contract")
+	ErrContractUnknown = errors.New("the kind implements no supported version of the Cluster API contract")
 	// ErrUnreadable is returned when the kind or the object could not be read, so that its state is unknown.
 	ErrUnreadable = errors.New("could not be read")
 )

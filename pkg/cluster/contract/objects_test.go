@@ -50,20 +50,20 @@ func newObjects(t *testing.T, existing ...runtime.Object) (*fake.FakeDynamicClie
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		vms: "VirtualMachineList", {Group: vms.Group, Version: "v2", Resource: vms.Resource}: "VirtualMachineList",
 	}, existing...)
-	heard := make(chan string, 10)
+	events := make(chan string, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := NewObjects(ctx, New(Options{OwnClient: client}), cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { heard <- "add " + obj.(metav1.Object).GetName() },
-		DeleteFunc: func(obj any) { heard <- "delete " + obj.(metav1.Object).GetName() },
+		AddFunc:    func(obj any) { events <- "add " + obj.(metav1.Object).GetName() },
+		DeleteFunc: func(obj any) { events <- "delete " + obj.(metav1.Object).GetName() },
 	})
 	t.Cleanup(func() { cancel(); o.Wait() })
-	return client, o, heard
+	return client, o, events
 }
 
-func expect(t *testing.T, heard chan string, want string) {
+func expectEvent(t *testing.T, events chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-heard:
+	case got := <-events:
 		if got != want {
 			t.Fatalf("got event %q, want %q", got, want)
 		}
@@ -73,19 +73,19 @@ func expect(t *testing.T, heard chan string, want string) {
 }
 
 func TestObjects_UseOneInformerPerKind(t *testing.T) {
-	client, o, heard := newObjects(t, vm("a"))
+	client, o, events := newObjects(t, vm("a"))
 	ref := func(name string) Reference {
 		return Reference{Group: vms.Group, Kind: "VirtualMachine", Name: name}
 	}
 	if got, k, err := o.Get(t.Context(), ref("a"), "ns"); err != nil || got.GetName() != "a" || k.GVR != vms {
 		t.Fatalf("got %v of %v, error %v", got, k.GVR, err)
 	}
-	expect(t, heard, "add a")
+	expectEvent(t, events, "add a")
 	// The fake client loses events between list and watch.
 	synced := func(context.Context) (bool, error) {
-		asked := count(client, "get")
+		requests := count(client, "get")
 		_, _, err := o.Get(t.Context(), ref("a"), "ns")
-		return count(client, "get") == asked && count(client, "watch") == 1, err
+		return count(client, "get") == requests && count(client, "watch") == 1, err
 	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, synced); err != nil {
 		t.Fatalf("the cache does not sync: %v", err)
@@ -108,18 +108,18 @@ func TestObjects_UseOneInformerPerKind(t *testing.T) {
 	if err := client.Resource(vms).Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, heard, "delete a")
+	expectEvent(t, events, "delete a")
 }
 
 func TestObjects_DoNotReturnObjectsOfOtherNamespaces(t *testing.T) {
-	_, o, heard := newObjects(t, vm("a"))
+	_, o, events := newObjects(t, vm("a"))
 	ref := Reference{Group: vms.Group, Kind: "VirtualMachine", Name: "a"}
 	for range 2 {
 		if _, _, err := o.Get(t.Context(), ref, "other"); !apierrors.IsNotFound(err) {
 			t.Errorf("error %v", err)
 		}
 	}
-	expect(t, heard, "add a")
+	expectEvent(t, events, "add a")
 }
 
 func TestObjects_StartAnotherInformerForAnotherVersion(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ReadyCondition returns the condition Ready of an object, or nil if it has none. If an object has both, Cluster API's v1beta2
+// ReadyCondition returns the Ready condition of an object, or nil if it has none. If an object has both, Cluster API's v1beta2
 // conditions are used. Reason and message may be empty in v1beta1 conditions. A reason that is not valid in a
 // metav1.Condition is moved into the message.
 func ReadyCondition(o *object) (*metav1.Condition, error) {

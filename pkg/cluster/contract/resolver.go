@@ -20,9 +20,9 @@ import (
 const (
 	// cacheTTL is how long a resolved kind is cached. A changed label may go unnoticed for this time.
 	cacheTTL = time.Minute
-	// retryFirst and retryMost are the bounds of the delay between failed lookups.
-	retryFirst = time.Second
-	retryMost  = time.Minute
+	// retryMin and retryMax are the minimum and maximum delay between failed lookups.
+	retryMin = time.Second
+	retryMax = time.Minute
 	// maxKinds is the maximum number of cached kinds, and therefore of informers.
 	maxKinds = 128
 	// lookupTimeout is the timeout of one lookup, which consists of several requests.
@@ -51,7 +51,7 @@ type Resolver struct {
 // kindEntry is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
 type kindEntry struct {
 	mu sync.Mutex
-	// kind is the last kind that was found. Its GVK is empty if none was.
+	// kind is the result of the last successful lookup. Its GVK is empty if no lookup has succeeded.
 	kind     Kind
 	err      error
 	expires  time.Time
@@ -106,7 +106,7 @@ func (a *kindEntry) store(found Kind, err error, now time.Time) {
 		a.kind, a.err, a.failures, a.expires = found, nil, 0, now.Add(cacheTTL)
 		return
 	}
-	a.expires = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
+	a.expires = now.Add(min(retryMin<<min(a.failures, 10), retryMax))
 	a.failures++
 	if errors.Is(err, ErrUnreadable) && !a.kind.GVK.Empty() {
 		a.err = nil

@@ -25,19 +25,19 @@ import (
 
 const group = "infrastructure.example.org"
 
-// managementCluster answers requests by path and counts them. Other paths are answered like unknown resources of
-// kube-apiserver.
+// managementCluster responds to requests by path and counts them. For other paths it responds like kube-apiserver to
+// unknown resources.
 type managementCluster struct {
 	mu        sync.Mutex
 	documents map[string]any
-	asked     map[string]int
+	requested map[string]int
 	down      bool
 }
 
 func (h *managementCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asked[req.URL.Path]++
+	h.requested[req.URL.Path]++
 	document, ok := h.documents[req.URL.Path]
 	switch {
 	case h.down:
@@ -74,7 +74,7 @@ func (h *managementCluster) setDown(down bool) {
 func (h *managementCluster) count(path string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.asked[path]
+	return h.requested[path]
 }
 
 // serve serves the group in versions, each with the kind ExampleMachine.
@@ -107,7 +107,7 @@ type clock struct{ now time.Time }
 
 func newResolver(t *testing.T) (*managementCluster, *Resolver, *clock) {
 	t.Helper()
-	h := &managementCluster{documents: map[string]any{}, asked: map[string]int{}}
+	h := &managementCluster{documents: map[string]any{}, requested: map[string]int{}}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
@@ -125,7 +125,7 @@ type found struct {
 	Assumed           bool
 }
 
-func of(k Kind) found {
+func foundOf(k Kind) found {
 	return found{k.GVR.Version + "/" + k.GVR.Resource, k.Version, k.Assumed}
 }
 
@@ -161,7 +161,7 @@ func TestResolver_ChoosesTheVersionByLabels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, of(k)); diff != "" {
+			if diff := cmp.Diff(test.want, foundOf(k)); diff != "" {
 				t.Errorf("kind (-want +got):\n%s", diff)
 			}
 			if !k.Namespaced || k.GVK.Kind != "ExampleMachine" || k.Client == nil {
@@ -171,17 +171,17 @@ func TestResolver_ChoosesTheVersionByLabels(t *testing.T) {
 	}
 }
 
-func TestResolver_KnowsOwnKindsWithoutARequest(t *testing.T) {
+func TestResolver_ResolvesOwnKindsWithoutARequest(t *testing.T) {
 	h, r, _ := newResolver(t)
 	k, err := r.Resolve(t.Context(), "vm.slipway.dev", "VirtualMachine")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(found{"v1alpha1/virtualmachines", V1Beta2, false}, of(k)); diff != "" {
+	if diff := cmp.Diff(found{"v1alpha1/virtualmachines", V1Beta2, false}, foundOf(k)); diff != "" {
 		t.Errorf("kind (-want +got):\n%s", diff)
 	}
-	if k.Client != r.options.OwnClient || len(h.asked) != 0 {
-		t.Errorf("asked %v", h.asked)
+	if k.Client != r.options.OwnClient || len(h.requested) != 0 {
+		t.Errorf("requests %v, want none", h.requested)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestResolver_CachesAKindForAMinute(t *testing.T) {
 	ask() // The cached kind stays valid.
 	h.setDown(false)
 	h.set("/apis/"+group, nil)
-	c.now = c.now.Add(retryMost)
+	c.now = c.now.Add(retryMax)
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); !errors.Is(err, ErrKindUnknown) {
 		t.Errorf("error %v for a removed kind", err)
 	}
@@ -261,22 +261,22 @@ func TestResolver_CachesAKindForAMinute(t *testing.T) {
 func TestResolver_RetriesUnknownKindsWithBackoff(t *testing.T) {
 	h, r, c := newResolver(t)
 	path := "/apis/" + group
-	asked := 0
+	requested := 0
 	for seconds := range 20 {
 		if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); !errors.Is(err, ErrKindUnknown) {
 			t.Fatalf("error %v", err)
 		}
-		if want := []int{0, 1, 3, 7, 15}; h.count(path) > asked && seconds != want[asked] {
-			t.Errorf("lookup %d after %d s, want %d s", asked+1, seconds, want[asked])
+		if want := []int{0, 1, 3, 7, 15}; h.count(path) > requested && seconds != want[requested] {
+			t.Errorf("lookup %d after %d s, want %d s", requested+1, seconds, want[requested])
 		}
-		asked = h.count(path)
+		requested = h.count(path)
 		c.now = c.now.Add(time.Second)
 	}
-	if asked != 5 {
-		t.Errorf("%d lookups in 20 s", asked)
+	if requested != 5 {
+		t.Errorf("%d lookups in 20 s", requested)
 	}
 	h.serve("v1", "v1")
-	c.now = c.now.Add(retryMost)
+	c.now = c.now.Add(retryMax)
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); err != nil {
 		t.Errorf("error %v for a new kind", err)
 	}

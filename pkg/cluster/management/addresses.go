@@ -30,16 +30,16 @@ type Addresses struct {
 	synced map[string]cache.DoneChecker
 }
 
-// New returns Addresses that are read through host. The informers start when Run is called. Until they have synced,
+// New returns Addresses that are read with client. The informers start when Run is called. Until they have synced,
 // Networks rejects all addresses.
-func New(host kubernetes.Interface) (*Addresses, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(stripToAddresses))
+func New(client kubernetes.Interface) (*Addresses, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripToAddresses))
 	a := &Addresses{Networks: networks.NewManagement(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		nodes: factory.Core().V1().Nodes().Informer(), serviceCIDRs: factory.Networking().V1().ServiceCIDRs().Informer(),
 	} {
 		if err := a.watchKind(kind, informer); err != nil {
-			return nil, fmt.Errorf("following the %s of the management cluster: %w", kind, err)
+			return nil, fmt.Errorf("watching the %s of the management cluster: %w", kind, err)
 		}
 	}
 	return a, nil

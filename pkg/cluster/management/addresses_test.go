@@ -33,10 +33,10 @@ func nodeAt(name string, podCIDRs []string, addresses ...string) *corev1.Node {
 	return n
 }
 
-// follow watches the addresses of host until the test ends.
-func follow(t *testing.T, host kubernetes.Interface) *networks.Management {
+// watchAddresses watches the addresses of client until the test ends.
+func watchAddresses(t *testing.T, client kubernetes.Interface) *networks.Management {
 	t.Helper()
-	a, err := New(host)
+	a, err := New(client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func checkAll(t *testing.T, n *networks.Networks, allowed, denied string) {
 
 func TestAddresses_DenyAddressesOfTheManagementCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := fake.NewClientset(
+		client := fake.NewClientset(
 			&networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.96.0.0/12", "fd00:96::/108"}}},
 			nodeAt("a", []string{"10.244.0.0/24", "fd00:244::/64"}, "192.0.2.10", "a.example.com"),
 			nodeAt("b", nil, "192.0.2.11", "2001:db8::11"))
-		addresses := follow(t, host)
+		addresses := watchAddresses(t, client)
 		probes := networks.Networks{Management: addresses}
 		// The flag allows the address of a workload cluster that is the management cluster itself.
 		workloads := networks.Networks{Management: addresses, Allowed: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
@@ -78,9 +78,9 @@ func TestAddresses_DenyAddressesOfTheManagementCluster(t *testing.T) {
 			"10.96.0.1 fd00:96::1 192.0.2.10 192.0.2.11 2001:db8::11 10.244.0.7 fd00:244::7 169.254.169.254")
 		checkAll(t, &workloads, "192.0.2.10", "192.0.2.11 192.0.2.12 10.96.0.1")
 
-		_, err := host.CoreV1().Nodes().Create(t.Context(), nodeAt("c", []string{"10.244.1.0/24"}, "192.0.2.12"), metav1.CreateOptions{})
+		_, err := client.CoreV1().Nodes().Create(t.Context(), nodeAt("c", []string{"10.244.1.0/24"}, "192.0.2.12"), metav1.CreateOptions{})
 		if err == nil {
-			err = host.CoreV1().Nodes().Delete(t.Context(), "b", metav1.DeleteOptions{})
+			err = client.CoreV1().Nodes().Delete(t.Context(), "b", metav1.DeleteOptions{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -91,11 +91,11 @@ func TestAddresses_DenyAddressesOfTheManagementCluster(t *testing.T) {
 
 func TestAddresses_AreDeniedWhileTheManagementClusterCannotBeRead(t *testing.T) {
 	// In real time, because the library limits the rate of error logs for the whole process.
-	host := fake.NewClientset()
-	host.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
 	})
-	n := networks.Networks{Management: follow(t, host)}
+	n := networks.Networks{Management: watchAddresses(t, client)}
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		last = n.Check(netip.MustParseAddr("192.0.2.1"))

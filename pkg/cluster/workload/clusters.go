@@ -29,7 +29,7 @@ const (
 	period = 10 * time.Second
 	// threshold is the number of consecutive failed probes after which a connection is closed.
 	threshold = 5
-	// retryBase and retryMax are the bounds of the backoff between connection attempts.
+	// retryBase and retryMax are the minimum and maximum backoff between connection attempts.
 	retryBase, retryMax = time.Second, 30 * time.Second
 	// syncTimeout is the timeout of the first read of Nodes.
 	syncTimeout = 5 * time.Minute
@@ -159,16 +159,16 @@ func (c *Clusters) Run(ctx context.Context) {
 	defer c.closeAll()
 	defer running.Wait()
 	running.Go(func() { c.watchSecrets(ctx) })
-	places := make(chan struct{}, c.options.MaxConcurrent)
+	workers := make(chan struct{}, c.options.MaxConcurrent)
 	for {
 		// A worker is reserved first, so that the queue chooses the cluster when it can be processed.
-		places <- struct{}{}
+		workers <- struct{}{}
 		cluster, shutdown := c.queue.Get()
 		if shutdown {
 			return
 		}
 		running.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-workers }()
 			defer c.queue.Done(cluster)
 			c.step(ctx, cluster)
 		})

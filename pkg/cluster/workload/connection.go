@@ -44,7 +44,7 @@ type Connection struct {
 
 	// rejection is the error with which requests of callers fail immediately. It is nil while the cluster answers.
 	rejection atomic.Pointer[NotConnectedError]
-	// probe probes the cluster. isSynced reports whether Nodes can be queried. stop stops the connection and waits
+	// probe probes the cluster. isSynced reports whether the Nodes have been read. stop stops the connection and waits
 	// until all its goroutines have returned.
 	probe    func(context.Context) error
 	isSynced func() bool
@@ -64,17 +64,17 @@ type Connection struct {
 // reads lists.
 func (c *Connection) Client() kubernetes.Interface { return c.client }
 
-// ListSlot reserves a list slot. There are four slots in total and one per namespace; done returns the slot. If no slot
-// is free, it returns an error that wraps ErrBusy.
+// ListSlot reserves a list slot. There are four slots in total and one per namespace; done releases the slot. If no
+// slot is free, it returns an error that wraps ErrBusy.
 func (c *Connection) ListSlot() (done func(), err error) {
 	if done = c.nodes.listSlots.tryReserve(c.cluster.Namespace); done == nil {
-		return nil, fmt.Errorf("reading lists of workload cluster %s: %w", c.cluster, ErrBusy)
+		return nil, fmt.Errorf("listing objects in workload cluster %s: %w", c.cluster, ErrBusy)
 	}
 	return done, nil
 }
 
 // Nodes returns the Nodes that have the provider ID of a Machine. There is more than one if several Nodes have the same
-// provider ID by mistake. name is the name of the Node if the Machine knows it. If it is empty, all Nodes with the
+// provider ID by mistake. name is the name of the Machine's Node if it is known. If it is empty, all Nodes with the
 // provider ID are returned. Until they have been read, the error wraps ErrNotConnected and ErrReading; the OnNode
 // callbacks are called afterwards.
 func (c *Connection) Nodes(providerID, name string) ([]*Node, error) {
@@ -123,8 +123,8 @@ func (c *Connection) lastErrors() (fatal, watching error) {
 type dialOptions struct {
 	cluster types.NamespacedName
 	config  *rest.Config
-	// wake is called when the connection must be checked: Nodes can be queried, it is broken, or a caller's request
-	// failed.
+	// wake is called when the connection must be checked: its Nodes have been read, it has failed, or a caller's
+	// request failed.
 	wake func()
 	// onNode is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider
 	// ID.
@@ -208,8 +208,8 @@ func (c *Connection) watch(ctx context.Context, d dialOptions, client rest.Inter
 // errUnauthorized closes the connection, because only another kubeconfig can resolve it.
 var errUnauthorized = errors.New("the cluster rejects the credentials of the kubeconfig (401)")
 
-// probe sends a request to the server. A 403 answer counts as success. Of other error answers only the status code is
-// shown.
+// probe sends a request to the server. A 403 response counts as success. For other error responses only the status code
+// is shown.
 func probe(ctx context.Context, client rest.Interface) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -235,9 +235,9 @@ func (o *Options) configure(config *rest.Config, limiters []*rate.Limiter) *rest
 	config.ContentType = runtime.ContentTypeJSON // decodeLimitedBody counts the entries of JSON
 	config.WarningHandler = rest.NoWarnings{}
 	config.Dial = dialer(&o.Networks)
-	config.Proxy = direct
+	config.Proxy = noProxy
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return rateLimitedTransport{limitedTransport{next: next, maxBytes: maxAnswer}, limiters}
+		return rateLimitedTransport{limitedTransport{next: next, maxBytes: maxResponse}, limiters}
 	})
 	if o.Wrap != nil {
 		config.Wrap(o.Wrap)

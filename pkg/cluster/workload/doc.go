@@ -7,26 +7,26 @@
 //
 // # Callers
 //
-// Callers never wait. Connection and Probe answer from memory. If there is no connection, Connection returns
+// Callers never wait. Connection and Probe return cached state. If there is no connection, Connection returns
 // ErrNotConnected and requests one. After the first failed probe, callers' requests fail immediately instead of waiting
-// for a cluster that does not answer. A cluster that answers slowly occupies at most four callers, each for at most 20
-// seconds (Visit).
+// for a cluster that does not answer. A slow cluster occupies at most four callers, each for at most 20 seconds
+// (Visit).
 //
 // At most four lists are read concurrently, and one per namespace (Connection.ListSlot).
 //
 // # Nodes
 //
 // Only the Nodes of Machines are cached, with at most 4 KiB each (Node). A Machine requests its Node by provider ID. If
-// the Machine knows the Node's name, the Node is read by name; otherwise all Nodes are listed in pages. One watch per
-// cluster receives the changes. A Node that is not found by a list does not exist.
+// the Node's name is known, the Node is read by name; otherwise all Nodes are listed in pages. One watch per cluster
+// receives the changes. A Node that is not found by a list does not exist.
 //
 // Apart from probes and reads of Nodes, only callers send requests to a workload cluster.
 //
 // # Connections
 //
 // A connection is probed every 10 seconds (GET /). It is closed after five consecutive failures, or immediately on a
-// 401 answer or a changed kubeconfig. Attempts to reconnect follow after one second, with exponential backoff up to 30
-// seconds, and immediately when the Secret changes. A connection that is no longer needed is closed within one probe
+// 401 response or a changed kubeconfig. Attempts to reconnect follow after one second, with exponential backoff up to
+// 30 seconds, and immediately when the Secret changes. A connection that is no longer needed is closed within one probe
 // period.
 //
 // All clusters share one queue. In addition to the watches of connected clusters there are at most Options.MaxConcurrent
@@ -46,8 +46,8 @@
 //     Services, nodes and Pods of the management cluster are denied. If the management cluster is its own workload
 //     cluster, --workload-networks must contain the address of its control plane.
 //   - Only the credentials of the Secret are sent. This process adds none.
-//   - A kubeconfig of more than 64 KiB is rejected before it is parsed. Answers are limited in time and size. Nodes
-//     are read as a stream; at most one text of up to 256 KiB is in memory. The entries of an answer to a caller are
+//   - A kubeconfig of more than 64 KiB is rejected before it is parsed. Responses are limited in time and size. Nodes
+//     are read as a stream; at most one string of up to 256 KiB is in memory. The entries of a response to a caller are
 //     counted before it is decoded.
 //   - Parse errors do not quote the Secret.
 package workload

@@ -24,7 +24,7 @@ type NotConnectedError struct {
 	// Since is when the last connection ended, or when the first connection was requested.
 	Since time.Time
 
-	ended bool // The connection was closed; it is not merely failing.
+	ended bool // True if the connection was closed, and false if only its probes fail.
 }
 
 // Error implements error. It does not contain Since, so that messages can be compared.

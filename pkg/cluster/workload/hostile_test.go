@@ -38,7 +38,7 @@ type hostileServer struct {
 // unwantedID is a provider ID without a Machine.
 const unwantedID = "unwanted"
 
-func newHostile(t *testing.T, handler http.HandlerFunc) *hostileServer {
+func newHostileServer(t *testing.T, handler http.HandlerFunc) *hostileServer {
 	s := &hostileServer{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
 	t.Cleanup(s.Close)
 	t.Cleanup(s.CloseClientConnections) // Before Close, which waits for them.
@@ -75,8 +75,8 @@ func (s *hostileServer) connect(t *testing.T, allowed networks.Networks, url str
 	return c, err
 }
 
-// breaks waits until the connection has a fatal error.
-func (s *hostileServer) breaks(t *testing.T, c *Connection) error {
+// waitForFatalError waits until the connection has a fatal error and returns it.
+func (s *hostileServer) waitForFatalError(t *testing.T, c *Connection) error {
 	t.Helper()
 	for {
 		select {
@@ -98,7 +98,7 @@ func write(w http.ResponseWriter, obj any) {
 
 func TestConnection_ConnectsOnlyToAllowedAddresses(t *testing.T) {
 	var asked atomic.Int32
-	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
+	s := newHostileServer(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
 	management := networks.NewManagement()
 	management.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"))
@@ -131,8 +131,8 @@ func TestConnection_ConnectsOnlyToAllowedAddresses(t *testing.T) {
 
 func TestConnection_DoesNotFollowRedirects(t *testing.T) {
 	var asked atomic.Int32
-	other := newHostile(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+	other := newHostileServer(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
 	if _, err := s.connect(t, onLoopback, s.URL); err == nil || !strings.Contains(err.Error(), "302") {
 		t.Errorf("%v, want status 302", err)
 	}
@@ -145,7 +145,7 @@ func TestConnection_RejectsServersOfOtherAuthorities(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(other.Close)
-	s := newHostile(t, func(http.ResponseWriter, *http.Request) {})
+	s := newHostileServer(t, func(http.ResponseWriter, *http.Request) {})
 	s.Certificate().Raw[len(s.Certificate().Raw)-1] ^= 1 // Only in the kubeconfig.
 	if _, err := s.connect(t, onLoopback, other.URL); err == nil {
 		t.Error("connected")
@@ -162,7 +162,7 @@ func TestProbe_ReturnsErrorsOfTheServer(t *testing.T) {
 		http.StatusInternalServerError: "GET / returned status 500",
 		http.StatusNotFound:            "GET / returned status 404",
 	} {
-		s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/" {
 				w.WriteHeader(code)
 				_, _ = w.Write([]byte("secret of another user"))
@@ -178,8 +178,8 @@ func TestProbe_ReturnsErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-func TestConnection_StopsReadingEndlessAnswers(t *testing.T) {
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+func TestConnection_StopsReadingEndlessResponses(t *testing.T) {
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			<-r.Context().Done()
 			return
@@ -210,7 +210,7 @@ func TestConnection_ClosesAllTCPConnections(t *testing.T) {
 	closed := make(chan struct{}, 100)
 	s := &hostileServer{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
-			hang(w, r)
+			holdOpen(w, r)
 		}
 	}))}
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -241,7 +241,7 @@ func TestConnection_ClosesAllTCPConnections(t *testing.T) {
 }
 
 func TestConnection_RejectsRequestsWhileTheClusterDoesNotAnswer(t *testing.T) {
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
 			<-r.Context().Done()
 		}
@@ -270,13 +270,13 @@ func TestConnection_RejectsRequestsWhileTheClusterDoesNotAnswer(t *testing.T) {
 	select {
 	case <-s.woken:
 	case <-time.After(time.Minute):
-		t.Error("a request without an answer did not trigger a probe")
+		t.Error("a request without a response did not trigger a probe")
 	}
 }
 
 func TestConnection_LimitsErrorMessages(t *testing.T) {
 	long := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: strings.Repeat("x", 1<<20)}
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/namespaces") {
 			return
 		}
@@ -288,13 +288,13 @@ func TestConnection_LimitsErrorMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxErrorAnswer {
+	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxErrorResponse {
 		t.Errorf("the error has %d bytes", len(fmt.Sprint(err)))
 	}
 }
 
-// Answers are limited by their decoded size. The first one is as large as a usual list of Pods.
-func TestConnection_LimitsAnswersByTheirEntries(t *testing.T) {
+// Responses are limited by their decoded size. The first case is a list of Pods of usual size.
+func TestConnection_LimitsResponsesByTheirEntries(t *testing.T) {
 	pod := `{"metadata":{"name":"p","labels":{"a":"[[[[{{{{,,,,\\\",,,"}},"spec":{"containers":[{"env":[` + strings.Repeat(`{"name":"A","value":"b"},`, 30) + `{}]}]}}`
 	const list, containers = `{"kind":"PodList","apiVersion":"v1","items":[`, `{"kind":"PodList","apiVersion":"v1","items":[{"spec":{"containers":[`
 	for name, test := range map[string]struct {
@@ -303,14 +303,14 @@ func TestConnection_LimitsAnswersByTheirEntries(t *testing.T) {
 	}{
 		"100 Pods":         {"application/json", list + strings.Repeat(pod+",", 99) + pod + "]}", false},
 		"empty containers": {"application/json", containers + strings.Repeat("{},", 100_000) + "{}]}}]}", true},
-		"null for all":     {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
+		"null entries":     {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
 		"empty labels":     {"application/json", list + `{"metadata":{"labels":{` + strings.Repeat(`"":"",`, 600_000) + `"":""}}}]}`, true},
-		"a large text":     {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCallerAnswer) + `"}}]}`, true},
-		"another encoding": {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
+		"a long string":    {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCallerResponse) + `"}}]}`, true},
+		"not JSON":         {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
 		"deep nesting":     {"application/json", list + `{"metadata":` + strings.Repeat(`{"a":`, 1000), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+			s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/pods") {
 					w.Header().Set("Content-Type", test.kind)
 					_, _ = fmt.Fprint(w, test.answer)

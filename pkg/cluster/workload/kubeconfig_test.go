@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const good = `apiVersion: v1
+const validKubeconfig = `apiVersion: v1
 kind: Config
 clusters:
 - name: c
@@ -26,7 +26,7 @@ current-context: x
 `
 
 func TestParseKubeconfig_ReturnsTheClientConfiguration(t *testing.T) {
-	got, err := parseKubeconfig([]byte(good))
+	got, err := parseKubeconfig([]byte(validKubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,18 +45,18 @@ func TestParseKubeconfig_ReturnsTheClientConfiguration(t *testing.T) {
 }
 
 func TestParseKubeconfig_RejectsProgramsAndFiles(t *testing.T) {
-	replaced := func(old, by string) string { return strings.Replace(good, old, by, 1) }
+	replaced := func(old, by string) string { return strings.Replace(validKubeconfig, old, by, 1) }
 	user := func(fields string) string { return replaced("token: t,", fields+",") }
-	// A user that no context refers to.
-	spare := strings.Replace(good, "contexts:", "- name: spare\n  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}}\ncontexts:", 1)
+	// unusedUser has a user that no context refers to.
+	unusedUser := strings.Replace(validKubeconfig, "contexts:", "- name: spare\n  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}}\ncontexts:", 1)
 	for name, test := range map[string]struct{ kubeconfig, want string }{
 		"a program":                   {user("exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}"), `user "u" has exec`},
-		"a program of an unused user": {spare, `user "spare" has exec`},
+		"a program of an unused user": {unusedUser, `user "spare" has exec`},
 		"a plugin":                    {user("auth-provider: {name: oidc}"), `user "u" has auth-provider`},
 		"a file with a token":         {user("tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token"), `user "u" has tokenFile`},
 		"a file with a certificate":   {replaced("client-certificate-data: Q0VSVA==", "client-certificate: /etc/passwd"), `user "u" has client-certificate`},
 		"a file with a key":           {replaced("client-key-data: S0VZ", "client-key: /etc/shadow"), `user "u" has client-key`},
-		"a file with an authority":    {replaced("certificate-authority-data: Q0E=", "certificate-authority: ca.pem"), `cluster "c" has certificate-authority`},
+		"a file with a CA":            {replaced("certificate-authority-data: Q0E=", "certificate-authority: ca.pem"), `cluster "c" has certificate-authority`},
 		"a proxy":                     {replaced("tls-server-name: api", "proxy-url: 'socks5://169.254.169.254'"), `cluster "c" has proxy-url`},
 		"no verification":             {replaced("certificate-authority-data: Q0E=", "insecure-skip-tls-verify: true"), `cluster "c" has insecure-skip-tls-verify`},
 		"no encryption":               {replaced("https://", "http://"), "the scheme must be https"},
@@ -66,9 +66,9 @@ func TestParseKubeconfig_RejectsProgramsAndFiles(t *testing.T) {
 		"no context":                  {replaced("current-context: x", "current-context: other"), `current-context is "other"`},
 		"a context without cluster":   {replaced("cluster: c,", "cluster: d,"), `cluster "d", which does not exist`},
 		"a context without user":      {replaced("user: u}", "user: v}"), `user "v", which does not exist`},
-		"nothing":                     {"", `current-context is ""`},
-		"something else":              {"password: [hunter2", "it is not a kubeconfig in YAML or JSON"},
-		"too much":                    {good + "#" + strings.Repeat("x", maxKubeconfig), "bytes; the maximum is 65536"},
+		"empty":                       {"", `current-context is ""`},
+		"not YAML":                    {"password: [hunter2", "it is not a kubeconfig in YAML or JSON"},
+		"too large":                   {validKubeconfig + "#" + strings.Repeat("x", maxKubeconfig), "bytes; the maximum is 65536"},
 	} {
 		config, err := parseKubeconfig([]byte(test.kubeconfig))
 		if config != nil || err == nil || !strings.Contains(err.Error(), test.want) {

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// outcomes counts successes and failures.
+// outcomes counts successful and failed operations.
 type outcomes struct{ succeeded, failed atomic.Int64 }
 
 func (o *outcomes) count(err error) {

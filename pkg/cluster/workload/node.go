@@ -44,7 +44,7 @@ type nodeDecoder struct {
 
 	stream *stream
 	sum    hash.Hash
-	// textBudget is how many more bytes texts may have.
+	// textBudget is the number of bytes that further strings may have.
 	textBudget int
 }
 
@@ -129,8 +129,8 @@ func (r *nodeDecoder) readInfo(key string) error {
 // healthConditions are the conditions that describe the health of a Node. They are always cached.
 var healthConditions = []string{string(corev1.NodeReady), string(corev1.NodeMemoryPressure), string(corev1.NodeDiskPressure), string(corev1.NodePIDPressure)}
 
-// readCondition decodes a condition. Conditions in healthConditions are cached with their message. Of others, which a
-// MachineHealthCheck may use, type and status are cached if there is room.
+// readCondition decodes a condition. Conditions in healthConditions are cached with their message. For other
+// conditions, which a MachineHealthCheck may use, only type and status are cached, and only if the limits allow it.
 func (r *nodeDecoder) readCondition() error {
 	fields := map[string]string{}
 	err := r.stream.object(func(key string) (err error) {
@@ -171,18 +171,18 @@ func (r *nodeDecoder) addToSum(key string) error {
 }
 
 // exactText decodes a text that must not be truncated.
-func (r *nodeDecoder) exactText(what string, most int) (string, error) {
+func (r *nodeDecoder) exactText(what string, limit int) (string, error) {
 	text, err := r.stream.text()
-	if err == nil && len(text) > most {
-		err = fmt.Errorf("%w: the %s of a Node has %d bytes; the maximum is %d", errNode, what, len(text), most)
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("%w: the %s of a Node has %d bytes; the maximum is %d", errNode, what, len(text), limit)
 	}
-	return r.truncate(text, most), err
+	return r.truncate(text, limit), err
 }
 
-// truncate returns a copy of text, truncated to most bytes or to the space that is left.
-func (r *nodeDecoder) truncate(text string, most int) string {
-	if most = min(most, r.textBudget); len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
+// truncate returns a copy of text, truncated to limit bytes or to the remaining budget.
+func (r *nodeDecoder) truncate(text string, limit int) string {
+	if limit = min(limit, r.textBudget); len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "")
 	}
 	r.textBudget -= len(text)
 	return strings.Clone(text)

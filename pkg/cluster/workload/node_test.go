@@ -46,9 +46,9 @@ func TestNode_ContainsTheFieldsOfMachinesAndHealthChecks(t *testing.T) {
 	full.UID, full.Labels, full.Finalizers = "u", map[string]string{"a": "b"}, []string{"x"}
 	full.Status.NodeInfo = info
 	full.Status.Conditions = []corev1.NodeCondition{
-		{Type: "Other", Status: "False", Message: "of the problem detector", LastTransitionTime: since},
+		{Type: "Other", Status: "False", Message: "reported by the problem detector", LastTransitionTime: since},
 		{Type: "Ready", Status: "True", Message: "kubelet is posting", Reason: "KubeletReady", LastHeartbeatTime: since, LastTransitionTime: since},
-		{Type: "DiskPressure", Status: "unheard of"},
+		{Type: "DiskPressure", Status: "not a status"},
 	}
 	full.Status.Images = []corev1.ContainerImage{{Names: []string{"image"}}}
 	got := readFrom(t, full)
@@ -125,14 +125,15 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A Node of a tenant's server may have any number of empty entries, which take 3 bytes of JSON and 16 bytes of memory.
+// A tenant's server may send Nodes with any number of empty entries. Each entry takes 3 bytes of JSON and 16 bytes of
+// memory.
 func TestNodes_CacheOnlyNodesOfMachines(t *testing.T) {
 	empty := strings.Repeat(`"",`, 15_500) + `""`
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/":
 		case r.URL.Query().Get("watch") != "":
-			hang(w, r)
+			holdOpen(w, r)
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
@@ -152,7 +153,7 @@ func TestNodes_CacheOnlyNodesOfMachines(t *testing.T) {
 	}
 	_, _ = c.Nodes("id7", "")
 	if got := <-s.changes; got != "id7" {
-		t.Fatalf("the Node of %s was read, want that of id7", got)
+		t.Fatalf("the Node of %s was read, want the Node of id7", got)
 	}
 	if kept := heap() - before; kept > 4<<20 {
 		t.Errorf("%d MiB are used for 399 Nodes without Machines", kept>>20)

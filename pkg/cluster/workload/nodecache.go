@@ -24,12 +24,12 @@ func idOf(node *Node) string { return ProviderKey(node.Spec.ProviderID) }
 
 // nodeEntry is the cache entry of one provider ID.
 type nodeEntry struct {
-	// name is the name of the Node if the Machine knows it.
+	// name is the name of the Machine's Node if it is known.
 	name  string
 	nodes []*Node
-	// isRead reports whether the Nodes have been read.
+	// isRead is true if the Nodes have been read.
 	isRead bool
-	// readByName is true if the Node was read by name. Other Nodes with the provider ID may exist then.
+	// readByName is true if the Node was read by name, so that other Nodes with the provider ID may exist.
 	readByName bool
 	// hasMore is true if there are Nodes beyond maxDuplicates.
 	hasMore bool

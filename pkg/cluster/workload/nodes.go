@@ -24,8 +24,8 @@ const (
 	nodePage, maxPages = 100, 100
 	// listTimeout is the timeout of a list with all its pages. It blocks other lists of the namespace.
 	listTimeout = time.Minute
-	// gathering is how long requests for Nodes are collected before the Nodes are read.
-	gathering = 100 * time.Millisecond
+	// collectDelay is how long requests for Nodes are collected before the Nodes are read together.
+	collectDelay = 100 * time.Millisecond
 	// watchTimeout is the requested duration of a watch.
 	watchTimeout = 10 * time.Minute
 	// maxVersion is the maximum length of a resource version and continue token, in bytes. The token of kube-apiserver
@@ -36,10 +36,10 @@ const (
 // ErrReading is returned while the Nodes of a Machine are being read. The OnNode callbacks are called afterwards.
 var ErrReading = errors.New("its Node is being read")
 
-// Errors in answers that close the connection.
+// Errors of invalid responses. They close the connection.
 var (
 	errTooManyNodes = fmt.Errorf("the cluster has more than %d Nodes", maxPages*nodePage)
-	errNode         = errors.New("the answer is not from a Kubernetes API server")
+	errNode         = errors.New("the response is not from a Kubernetes API server")
 )
 
 // nodeCache caches the Nodes of Machines by provider ID and watches them.
@@ -52,8 +52,8 @@ type nodeCache struct {
 	// not exist.
 	hasMachine func(providerID string) bool
 	onChange   func(*corev1.Node)
-	// onSynced is called when Nodes can be queried. onError is called with errors that are retried, and onFatal with
-	// invalid answers.
+	// onSynced is called when the Nodes have been read. onError is called with errors that are retried, and onFatal
+	// with errors of invalid responses.
 	onSynced         func()
 	onError, onFatal func(error)
 
@@ -74,7 +74,7 @@ type nodeCache struct {
 func (n *nodeCache) run(ctx context.Context) {
 	delay := retryBase
 	for ctx.Err() == nil {
-		wait := gathering
+		wait := collectDelay
 		err := n.readMissing(ctx)
 		if err == nil {
 			n.onSynced()
@@ -92,7 +92,7 @@ func (n *nodeCache) run(ctx context.Context) {
 	}
 }
 
-// handleError passes on an error. An invalid answer closes the connection.
+// handleError calls onError, or onFatal if the response was invalid.
 func (n *nodeCache) handleError(err error) {
 	for _, wrong := range []error{errText, errObject, errDepth, errSyntax, errTooLarge, errTooManyNodes, errNode} {
 		if errors.Is(err, wrong) {
@@ -106,7 +106,7 @@ func (n *nodeCache) handleError(err error) {
 // readMissing reads the missing Nodes: by name if all names are known, otherwise with a list.
 func (n *nodeCache) readMissing(ctx context.Context) error {
 	if n.version == "" && !n.stale {
-		// A list of one Node returns the resource version.
+		// List one Node to get the resource version.
 		page, err := n.readPage(ctx, map[string]string{"limit": "1"}, func(*Node) {})
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (n *nodeCache) readMissing(ctx context.Context) error {
 		if missing {
 			break // The list contains all of them.
 		}
-		found, err := n.readOne(ctx, id, name)
+		found, err := n.readNodeByName(ctx, id, name)
 		if err != nil {
 			return err
 		}
@@ -147,8 +147,8 @@ func (n *nodeCache) missingNames() map[string]string {
 	return names
 }
 
-// readOne reads a Node by name and reports whether it has the provider ID.
-func (n *nodeCache) readOne(ctx context.Context, id, name string) (bool, error) {
+// readNodeByName reads a Node and reports whether it has the provider ID.
+func (n *nodeCache) readNodeByName(ctx context.Context, id, name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	body, err := n.get(ctx, name, nil)
@@ -171,7 +171,7 @@ func (n *nodeCache) readOne(ctx context.Context, id, name string) (bool, error) 
 	return true, nil
 }
 
-// list reads all Nodes in pages and stores those that Machines have requested.
+// list reads all Nodes in pages and stores the Nodes that Machines have requested.
 func (n *nodeCache) list(ctx context.Context) error {
 	done, err := n.listSlots.reserve(ctx, n.cluster.Namespace)
 	if err != nil {
@@ -208,8 +208,8 @@ func (n *nodeCache) list(ctx context.Context) error {
 // page is the metadata of a page of a list.
 type page struct{ version, next string }
 
-// readPage reads one page and calls keep for each Node.
-func (n *nodeCache) readPage(ctx context.Context, query map[string]string, keep func(*Node)) (p page, err error) {
+// readPage reads one page and calls handle for each Node.
+func (n *nodeCache) readPage(ctx context.Context, query map[string]string, handle func(*Node)) (p page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	body, err := n.get(ctx, "", query)
@@ -241,7 +241,7 @@ func (n *nodeCache) readPage(ctx context.Context, query map[string]string, keep 
 				}
 				node, err := r.cachedNode()
 				if err == nil {
-					keep(node)
+					handle(node)
 				}
 				return err
 			})

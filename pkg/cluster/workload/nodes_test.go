@@ -20,8 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// hang sends nothing more.
-func hang(w http.ResponseWriter, r *http.Request) {
+// holdOpen sends the response so far and keeps the connection open.
+func holdOpen(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
 }
@@ -32,18 +32,18 @@ type nodeServer struct {
 
 	mu    sync.Mutex
 	nodes map[string]*corev1.Node
-	// asked contains the requests for Nodes.
-	asked []string
+	// requested contains the requests for Nodes.
+	requested []string
 	// events are sent by the next watch, which then ends.
 	events chan string
 }
 
-func newStore(t *testing.T, nodes ...*corev1.Node) *nodeServer {
+func newNodeServer(t *testing.T, nodes ...*corev1.Node) *nodeServer {
 	s := &nodeServer{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
 	for _, n := range nodes {
 		s.nodes[n.Name] = n
 	}
-	s.hostileServer = newHostile(t, s.answer)
+	s.hostileServer = newHostileServer(t, s.respond)
 	return s
 }
 
@@ -55,13 +55,13 @@ func nodeOf(name, id string) *corev1.Node {
 	}
 }
 
-func (s *nodeServer) answer(w http.ResponseWriter, r *http.Request) {
+func (s *nodeServer) respond(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path == "/" {
 		return
 	}
 	s.mu.Lock()
-	s.asked = append(s.asked, strings.TrimSpace(strings.TrimPrefix(r.URL.Path, "/api/v1/nodes")+" "+cmp.Or(q.Get("watch"), q.Get("limit"))))
+	s.requested = append(s.requested, strings.TrimSpace(strings.TrimPrefix(r.URL.Path, "/api/v1/nodes")+" "+cmp.Or(q.Get("watch"), q.Get("limit"))))
 	_, name, isOne := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1"), "nodes/")
 	node := s.nodes[name]
 	list := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
@@ -107,9 +107,9 @@ func (s *nodeServer) answer(w http.ResponseWriter, r *http.Request) {
 func (s *nodeServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
-	s.asked = nil
-	return asked
+	requested := s.requested
+	s.requested = nil
+	return requested
 }
 
 // change waits for a change of a Node with a provider ID.
@@ -174,11 +174,11 @@ func TestNodes_AreReadByNameOrInPages(t *testing.T) {
 		"a name that another Node has": {"id149", "n148", "n149", []string{"/n148", "100", "100"}},
 		"two Nodes":                    {"twins", "", "twin1 twin2", []string{"100", "100"}},
 		"an ID in upper case":          {"ID149", "", "n149", []string{"100", "100"}},
-		"a name, and it in upper case": {"ID149", "n149", "n149", []string{"/n149"}},
+		"a name, an ID in upper case":  {"ID149", "n149", "n149", []string{"/n149"}},
 		"no Node":                      {"missing", "", "", []string{"100", "100"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore(t, many...)
+			s := newNodeServer(t, many...)
 			c := s.connected(t)
 			if got := names(t, c, test.id, test.name); got != reading {
 				t.Errorf("first result %q, want that the Node is being read", got)
@@ -187,8 +187,8 @@ func TestNodes_AreReadByNameOrInPages(t *testing.T) {
 			if got := names(t, c, test.id, test.name); got != test.want {
 				t.Errorf("Nodes %q, want %q", got, test.want)
 			}
-			asked := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" || r == "1" })
-			if diff := gocmp.Diff(test.requests, asked); diff != "" {
+			requested := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" || r == "1" })
+			if diff := gocmp.Diff(test.requests, requested); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			if got := names(t, c, "", ""); got != "" {
@@ -198,8 +198,8 @@ func TestNodes_AreReadByNameOrInPages(t *testing.T) {
 	}
 }
 
-func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
-	s := newStore(t, nodeOf("n1", "a"))
+func TestNodes_AreUpdatedByTheWatchAndListedAfterAnError(t *testing.T) {
+	s := newNodeServer(t, nodeOf("n1", "a"))
 	c := s.connected(t)
 	_, _ = c.Nodes("a", "")
 	s.change(t, "a")
@@ -242,15 +242,15 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	s.mu.Unlock()
 	s.events <- `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"message":"too old"}}`
 	expect("n4")
-	asked := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" })
-	if diff := gocmp.Diff([]string{"100"}, asked); diff != "" {
+	requested := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" })
+	if diff := gocmp.Diff([]string{"100"}, requested); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
 
-// A deleted Machine must find all Nodes of its VM, including those that are not in its nodeRef.
+// All Nodes of a deleted Machine's VM must be found, not only the Node in its nodeRef.
 func TestNodes_AreAllReadWithoutAName(t *testing.T) {
-	s := newStore(t, nodeOf("twin1", "twins"), nodeOf("twin2", "twins"))
+	s := newNodeServer(t, nodeOf("twin1", "twins"), nodeOf("twin2", "twins"))
 	c := s.connected(t)
 	_, _ = c.Nodes("twins", "twin1")
 	s.change(t, "twins")
@@ -269,7 +269,7 @@ func TestNodes_AreAllReadWithoutAName(t *testing.T) {
 }
 
 func TestNodes_AreRemovedWithTheirMachines(t *testing.T) {
-	s := newStore(t, nodeOf("n", unwantedID))
+	s := newNodeServer(t, nodeOf("n", unwantedID))
 	c := s.connected(t)
 	for _, id := range []string{unwantedID, "a", "b"} {
 		_, _ = c.Nodes(id, "")
@@ -282,40 +282,40 @@ func TestNodes_AreRemovedWithTheirMachines(t *testing.T) {
 	}
 }
 
-// No API server sends these answers.
-func TestNodes_CloseTheConnectionOnInvalidAnswers(t *testing.T) {
+// No API server sends these responses.
+func TestNodes_CloseTheConnectionOnInvalidResponses(t *testing.T) {
 	long := strings.Repeat("x", 2*maxText)
 	const list = `{"metadata":{"resourceVersion":"1"},"items":[`
 	for name, test := range map[string]struct {
 		list, event string
 		want        error
 	}{
-		"pages without end":            {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errTooManyNodes},
-		"Nodes without end":            {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errTooManyNodes},
-		"a text in a list":             {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
-		"a skipped text":               {list: list + `{"other":"` + long + `"}]}`, want: errText},
-		"a name of a Node":             {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
+		"an endless list of pages":     {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errTooManyNodes},
+		"too many Nodes in a page":     {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errTooManyNodes},
+		"a long string in a list":      {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
+		"a long skipped string":        {list: list + `{"other":"` + long + `"}]}`, want: errText},
+		"a long Node name":             {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
 		"a Node without a name":        {list: list + `{}]}`, want: errNode},
 		"depth":                        {list: list + strings.Repeat(`[`, 10_000), want: errDepth},
-		"another encoding":             {list: "k8s\x00", want: errSyntax},
+		"a list that is not JSON":      {list: "k8s\x00", want: errSyntax},
 		"no resource version":          {list: `{}`, want: errNode},
 		"a large event":                {event: `{"type":"ADDED","object":{"a":[` + strings.Repeat(`"",`, maxObject/2) + `""]}}`, want: errObject},
-		"a text in an event":           {event: `{"type":"ADDED","object":{"metadata":{"name":"` + long + `"}}}`, want: errText},
+		"a long string in an event":    {event: `{"type":"ADDED","object":{"metadata":{"name":"` + long + `"}}}`, want: errText},
 		"a value that is not an event": {event: `1`, want: errSyntax},
 		"an event without a Node":      {event: `{"type":"ADDED"}`, want: errSyntax},
-		"labels of any depth":          {event: `{"type":"ADDED","object":{"metadata":{"labels":` + strings.Repeat(`{"a":`, 1000), want: errDepth},
-		"a message of a Status":        {event: `{"type":"ERROR","object":{"status":"Failure","message":"` + long + `"}}`, want: errText},
-		"a resource version":           {event: `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"` + long[:100] + `"}}}`, want: errNode},
-		"an event without encoding":    {event: `}`, want: errSyntax},
+		"deeply nested labels":         {event: `{"type":"ADDED","object":{"metadata":{"labels":` + strings.Repeat(`{"a":`, 1000), want: errDepth},
+		"a long Status message":        {event: `{"type":"ERROR","object":{"status":"Failure","message":"` + long + `"}}`, want: errText},
+		"a long resource version":      {event: `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"` + long[:100] + `"}}}`, want: errNode},
+		"an event that is not JSON":    {event: `}`, want: errSyntax},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+			s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				switch q := r.URL.Query(); {
 				case r.URL.Path == "/":
 				case q.Get("watch") != "":
 					_, _ = fmt.Fprintln(w, test.event)
-					hang(w, r)
+					holdOpen(w, r)
 				case test.list != "" && q.Get("limit") != "1":
 					_, _ = fmt.Fprint(w, test.list)
 				default:
@@ -327,7 +327,7 @@ func TestNodes_CloseTheConnectionOnInvalidAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = c.Nodes("a", "")
-			if err := s.breaks(t, c); !errors.Is(err, test.want) {
+			if err := s.waitForFatalError(t, c); !errors.Is(err, test.want) {
 				t.Errorf("closed with %v, want %v", err, test.want)
 			}
 		})
@@ -335,7 +335,7 @@ func TestNodes_CloseTheConnectionOnInvalidAnswers(t *testing.T) {
 }
 
 func TestNodes_CloseTheConnectionOnEndlessLists(t *testing.T) {
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newHostileServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			return
 		}
@@ -351,7 +351,7 @@ func TestNodes_CloseTheConnectionOnEndlessLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.breaks(t, c); !errors.Is(err, errTooLarge) {
+	if err := s.waitForFatalError(t, c); !errors.Is(err, errTooLarge) {
 		t.Errorf("closed with %v, want %v", err, errTooLarge)
 	}
 }

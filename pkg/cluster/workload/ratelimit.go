@@ -21,7 +21,7 @@ const (
 	namespaceRate, namespaceBurst = 1 << 20, 32 << 20
 	// serverRate and serverBurst are the limits of all namespaces together.
 	serverRate, serverBurst = 2 << 20, 64 << 20
-	// maxRead is the maximum size of one read. It lets readers alternate.
+	// maxRead is the maximum size of one read, so that concurrent readers alternate.
 	maxRead = 64 << 10
 	// maxLimiters is the maximum number of namespaces with a cached limiter.
 	maxLimiters = 10000
@@ -52,7 +52,7 @@ func (p *readLimits) limiters(namespace string) []*rate.Limiter {
 	return []*rate.Limiter{found.(*rate.Limiter), p.server}
 }
 
-// rateLimitedTransport is a transport that limits the rate at which answers are read.
+// rateLimitedTransport is a transport that limits the rate at which responses are read.
 type rateLimitedTransport struct {
 	next     http.RoundTripper
 	limiters []*rate.Limiter

@@ -24,11 +24,11 @@ func read(ctx context.Context, p *readLimits, namespace string, bytes int) error
 	return err
 }
 
-func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
+func TestReadLimits_LimitNamespacesAndTheServer(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		namespaces []string
-		// want is the time in which each namespace reads 52 MiB.
+		// want is the time that each namespace needs to read 52 MiB.
 		want time.Duration
 	}{
 		{"one", []string{"a"}, 20 * time.Second},
@@ -55,7 +55,7 @@ func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
 	}
 }
 
-func TestPace_RejectsReadsThatExceedTheDeadline(t *testing.T) {
+func TestReadLimits_RejectReadsThatExceedTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -66,8 +66,8 @@ func TestPace_RejectsReadsThatExceedTheDeadline(t *testing.T) {
 	})
 }
 
-func TestPace_LimitsAllAnswersOfACluster(t *testing.T) {
-	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "0123456789") })
+func TestReadLimits_LimitAllResponsesOfACluster(t *testing.T) {
+	s := newHostileServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "0123456789") })
 	config, err := parseKubeconfig(s.kubeconfig(s.URL))
 	if err != nil {
 		t.Fatal(err)

@@ -56,14 +56,14 @@ func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubec
 	})
 }
 
-// secretTypes are excluded from the watch. Most Secrets have one of these types, but no kubeconfig has.
+// secretTypes are excluded from the watch. Most Secrets have one of these types, and kubeconfig Secrets do not.
 var secretTypes = []corev1.SecretType{
 	corev1.SecretTypeServiceAccountToken, corev1.SecretTypeTLS, corev1.SecretTypeDockerConfigJson,
 	corev1.SecretTypeBootstrapToken, "helm.sh/release.v1",
 }
 
 // watchSecrets watches the resource versions of Secrets until ctx is done. It reads only metadata and stores nothing.
-// By default the server has no permission to watch Secrets; changes are then found at the next connection attempt. A
+// By default the server has no permission to watch Secrets; changes are then noticed at the next connection attempt. A
 // permission that is granted later takes effect after a restart.
 func (c *Clusters) watchSecrets(ctx context.Context) {
 	if c.options.Metadata == nil {
@@ -93,7 +93,7 @@ func (c *Clusters) watchSecrets(ctx context.Context) {
 		secretStore{c.onSecretVersion}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
 }
 
-// onSecretVersion queues a cluster if the version of its Secret is not the one that was read.
+// onSecretVersion queues a cluster if the version of its Secret differs from the version that was read.
 func (c *Clusters) onSecretVersion(secret types.NamespacedName, version string) {
 	name, isKubeconfig := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
 	if !isKubeconfig {

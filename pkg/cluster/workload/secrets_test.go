@@ -23,18 +23,18 @@ func TestClusters_TryToWatchSecretsOnceWithoutPermission(t *testing.T) {
 		if err := metav1.AddMetaToScheme(scheme); err != nil {
 			t.Fatal(err)
 		}
-		host := fake.NewSimpleMetadataClient(scheme)
-		asked := 0
-		host.PrependReactor("*", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			asked++
+		client := fake.NewSimpleMetadataClient(scheme)
+		requests := 0
+		client.PrependReactor("*", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			requests++
 			return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "", nil)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go New(Options{Metadata: host}).watchSecrets(ctx)
+		go New(Options{Metadata: client}).watchSecrets(ctx)
 		time.Sleep(time.Hour)
-		if synctest.Wait(); asked != 1 {
-			t.Errorf("%d requests in an hour, want 1", asked)
+		if synctest.Wait(); requests != 1 {
+			t.Errorf("%d requests in an hour, want 1", requests)
 		}
 	})
 }

@@ -17,7 +17,7 @@ type listSlots struct {
 	all chan struct{}
 
 	mu sync.Mutex
-	// byNamespace has an entry for each namespace that has a slot. The channel is closed when the slot is returned.
+	// byNamespace has an entry for each namespace that has a slot. The channel is closed when the slot is released.
 	byNamespace map[string]chan struct{}
 }
 
@@ -61,8 +61,8 @@ func (s *listSlots) tryReserve(namespace string) (done func()) {
 	}
 }
 
-// reserveNamespace reserves the slot of a namespace. If it is already reserved, mark returns the channel that is closed
-// when it is returned.
+// reserveNamespace reserves the slot of a namespace. If it is already reserved, it returns the channel that is closed
+// when the slot is released.
 func (s *listSlots) reserveNamespace(namespace string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,12 +21,12 @@ func TestSlots_AreFourInTotalAndOnePerNamespace(t *testing.T) {
 				t.Fatalf("no slot for namespace %d", i)
 			}
 			if s.tryReserve(fmt.Sprint(i)) != nil {
-				t.Errorf("got a second slot for namespace %d", i)
+				t.Errorf("reserved a second slot for namespace %d", i)
 			}
 			returns = append(returns, done)
 		}
 		if s.tryReserve("other") != nil {
-			t.Error("got a fifth slot")
+			t.Error("reserved a fifth slot")
 		}
 		short, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -50,7 +50,7 @@ func TestSlots_AreFourInTotalAndOnePerNamespace(t *testing.T) {
 		}
 		returns[0]()
 		if synctest.Wait(); len(got) != 2 {
-			t.Errorf("%d namespaces got the returned slot, want both in turn", len(got))
+			t.Errorf("%d namespaces got the released slot, want one after the other", len(got))
 		}
 	})
 }

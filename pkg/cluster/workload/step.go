@@ -25,7 +25,7 @@ type clusterState struct {
 	// reason and disconnectedAt are the reason and the time at which the connection ended.
 	reason         error
 	disconnectedAt time.Time
-	// lastSuccess is the time of the last successful probe, and failures the number of failures since then.
+	// lastSuccess is the time of the last successful probe. failures is the number of failed probes since then.
 	lastSuccess time.Time
 	failures    int
 	// version is the resource version of the Secret that was read last, and sum the checksum of its kubeconfig.
@@ -33,7 +33,7 @@ type clusterState struct {
 	sum     [sha256.Size]byte
 	// secretChanged is true if the Secret may have changed.
 	secretChanged bool
-	// isSilent is true if the callbacks were called for the end of the grace period.
+	// isSilent is true if the callbacks were called after the grace period had passed without a response.
 	isSilent bool
 }
 
@@ -65,7 +65,7 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 			c.disconnect(ctx, cluster, s, err)
 		}
 	}
-	// If another kubeconfig may resolve the failure, reconnect immediately.
+	// Reconnect immediately if another kubeconfig may resolve the failure.
 	if s.conn == nil && (err == nil || errors.Is(err, errUnauthorized) || errors.Is(err, errKubeconfigChanged)) {
 		c.tryConnect(ctx, cluster, s)
 	}
@@ -216,7 +216,7 @@ func (c *Connection) close(why *NotConnectedError) {
 	c.stop()
 }
 
-// checkGracePeriod calls the callbacks once when the grace period of a cluster has ended.
+// checkGracePeriod calls the callbacks once when a cluster has not responded for the grace period.
 func (c *Clusters) checkGracePeriod(cluster types.NamespacedName, s *clusterState) {
 	c.mu.Lock()
 	from := s.lastSuccess

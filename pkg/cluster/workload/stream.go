@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// maxText is the maximum size of one text of an answer, and maxObject of one watch event, in bytes of JSON. etcd
-	// stores objects of up to 1.5 MiB, in protobuf.
+	// maxText is the maximum size of one string in a response, and maxObject that of one watch event, in bytes of JSON.
+	// etcd stores objects of up to 1.5 MiB, in protobuf.
 	maxText   = 256 << 10
 	maxObject = 8 << 20
 	// maxDepth is the maximum nesting depth. Values of a Node have a depth of up to 10.
 	maxDepth = 64
 )
 
-// Errors for answers that no API server sends. They close the connection.
+// Errors for responses that no API server sends. They close the connection.
 var (
-	errText   = fmt.Errorf("a text has more than %d bytes", maxText)
+	errText   = fmt.Errorf("a string has more than %d bytes", maxText)
 	errObject = fmt.Errorf("an object has more than %d bytes", maxObject)
 	errDepth  = fmt.Errorf("values are nested more than %d times", maxDepth)
-	errSyntax = errors.New("the answer is not JSON")
+	errSyntax = errors.New("the response is not JSON")
 )
 
-// stream decodes JSON from an untrusted server. It holds one text at a time in memory and discards skipped values.
+// stream decodes JSON from an untrusted server. It holds one string at a time in memory and discards skipped values.
 type stream struct {
 	dec   *json.Decoder
 	from  *countedReader
@@ -42,13 +42,13 @@ func newStream(body io.Reader) *stream {
 	return s
 }
 
-// countedReader returns an error if a text or an object exceeds its limit.
+// countedReader returns an error if a string or an object exceeds its limit.
 type countedReader struct {
 	io.Reader
-	// read is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
-	// current object.
-	read, begun int64
-	consumed    func() int64
+	// read is the number of bytes read. consumed returns the number of bytes that were decoded. objectStart is the
+	// offset of the current object.
+	read, objectStart int64
+	consumed          func() int64
 }
 
 // Read implements io.Reader.
@@ -56,7 +56,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	switch at := r.consumed(); {
 	case r.read-at > maxText:
 		return 0, errText
-	case at-r.begun > maxObject:
+	case at-r.objectStart > maxObject:
 		return 0, errObject
 	}
 	n, err := r.Reader.Read(p)
@@ -65,7 +65,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 }
 
 // begin marks the start of an object whose size is limited separately.
-func (s *stream) begin() { s.from.begun = s.dec.InputOffset() }
+func (s *stream) begin() { s.from.objectStart = s.dec.InputOffset() }
 
 // token returns the next token. A syntax error does not quote the input, because it is from the server.
 func (s *stream) token() (json.Token, error) {
@@ -151,8 +151,8 @@ func (s *stream) text() (string, error) {
 	return text, nil
 }
 
-// tokens calls keep for each token of a value.
-func (s *stream) tokens(keep func(json.Token)) error {
+// tokens calls handle for each token of a value.
+func (s *stream) tokens(handle func(json.Token)) error {
 	for depth := 0; ; {
 		t, err := s.token()
 		if err != nil {
@@ -166,7 +166,7 @@ func (s *stream) tokens(keep func(json.Token)) error {
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
-		if keep(t); depth == 0 {
+		if handle(t); depth == 0 {
 			return nil
 		}
 	}

@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// dialTimeout is sufficient between data centers, and not longer than a probe.
+	// dialTimeout is long enough for connections between data centers, and not longer than a probe.
 	dialTimeout = 5 * time.Second
 	keepAlive   = 30 * time.Second
-	// maxAnswer is the maximum size of an answer other than a watch, in bytes, uncompressed. A page of 100 Nodes with
-	// many images has about 5 MB. It is read as a stream.
-	maxAnswer = 32 << 20
-	// maxCallerAnswer is the maximum size of an answer to a caller, in bytes. maxDecoded is its maximum decoded size in
-	// memory.
-	maxCallerAnswer, maxDecoded = 8 << 20, 32 << 20
+	// maxResponse is the maximum size of a response other than a watch, in bytes, uncompressed. A page of 100 Nodes
+	// with many images has about 5 MB. It is read as a stream.
+	maxResponse = 32 << 20
+	// maxCallerResponse is the maximum size of a response to a caller, in bytes. maxDecoded is its maximum decoded size
+	// in memory.
+	maxCallerResponse, maxDecoded = 8 << 20, 32 << 20
 	// entryCost and fieldCost are the assumed memory of a list entry and of a field. A Pod takes about 1 KiB, even an
 	// empty one, which has 3 bytes of JSON.
 	entryCost, fieldCost = 1 << 10, 64
-	// maxErrorAnswer is the maximum size of an error answer. Its text is logged and shown in events.
-	maxErrorAnswer = 64 << 10
+	// maxErrorResponse is the maximum size of an error response. Its text is logged and shown in events.
+	maxErrorResponse = 64 << 10
 )
 
 // dialer returns a dial function that only connects to allowed addresses.
@@ -42,13 +42,13 @@ func dialer(allowed *networks.Networks) func(ctx context.Context, network, addre
 	return d.DialContext
 }
 
-// direct is the proxy function of all requests. It uses no proxy.
-func direct(*http.Request) (*url.URL, error) { return nil, nil }
+// noProxy is the proxy function of all requests.
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
-// limitedTransport is a transport that limits the size of answers from an untrusted server.
+// limitedTransport is a transport that limits the size of responses from an untrusted server.
 type limitedTransport struct {
 	next http.RoundTripper
-	// maxBytes is the maximum size of an answer.
+	// maxBytes is the maximum size of a response.
 	maxBytes int64
 }
 
@@ -59,7 +59,7 @@ func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return resp, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		resp.Body = &limitedBody{ReadCloser: resp.Body, left: min(t.maxBytes, maxErrorAnswer)}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: min(t.maxBytes, maxErrorResponse)}
 	case r.URL.Query().Get("watch") == "":
 		resp.Body = &limitedBody{ReadCloser: resp.Body, left: t.maxBytes}
 	}
@@ -69,7 +69,7 @@ func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper returns the wrapped transport.
 func (t limitedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-var errTooLarge = errors.New("the answer exceeds the size limit")
+var errTooLarge = errors.New("the response exceeds the size limit")
 
 type limitedBody struct {
 	io.ReadCloser
@@ -88,7 +88,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // callerTransport is the transport of callers' requests. It rejects them while the cluster does not answer.
 type callerTransport struct {
 	next http.RoundTripper
-	// rejection is the error with which requests are rejected. onFailure is called after a request without an answer.
+	// rejection is the error with which requests are rejected. onFailure is called after a request without a response.
 	rejection *atomic.Pointer[NotConnectedError]
 	onFailure func()
 }
@@ -110,11 +110,11 @@ func (t callerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, errSyntax
 	}
-	resp.Body = &decodeLimitedBody{ReadCloser: &limitedBody{ReadCloser: resp.Body, left: maxCallerAnswer}, left: maxDecoded}
+	resp.Body = &decodeLimitedBody{ReadCloser: &limitedBody{ReadCloser: resp.Body, left: maxCallerResponse}, left: maxDecoded}
 	return resp, nil
 }
 
-// decodeLimitedBody limits the estimated memory of an answer after JSON decoding.
+// decodeLimitedBody limits the estimated memory of a response after JSON decoding.
 type decodeLimitedBody struct {
 	io.ReadCloser
 	// left is the remaining memory budget in bytes.
@@ -160,5 +160,5 @@ func (b *decodeLimitedBody) count(c byte) {
 	}
 }
 
-// noRedirect returns a redirect answer unchanged. API servers do not send redirects.
+// noRedirect returns a redirect response unchanged. API servers do not send redirects.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -19,7 +19,7 @@ const VisitTimeout = 20 * time.Second
 const maxVisits = 4
 
 // ErrBusy is returned when a cluster has reached its maximum number of visits, or all list slots are in use.
-var ErrBusy = errors.New("the maximum number of concurrent operations is reached; the operation is retried")
+var ErrBusy = errors.New("too many concurrent operations; will retry")
 
 // Visit starts a series of requests of a caller. The requests must use the returned context, which ends after
 // VisitTimeout. The caller must call done. Visit does not wait: if the maximum number of visits is reached, it returns
@@ -28,7 +28,7 @@ func (c *Connection) Visit(ctx context.Context) (visit context.Context, done fun
 	select {
 	case c.visits <- struct{}{}:
 	default:
-		return nil, nil, fmt.Errorf("visiting workload cluster %s: %w", c.cluster, ErrBusy)
+		return nil, nil, fmt.Errorf("accessing workload cluster %s: %w", c.cluster, ErrBusy)
 	}
 	visit, cancel := context.WithTimeout(ctx, VisitTimeout)
 	return visit, func() { cancel(); <-c.visits }, nil

@@ -45,7 +45,7 @@ func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alp
 	return st, until
 }
 
-// setLinked sets the condition GroupLinked of g, which reports whether g is in the group that spec.groupName names.
+// setLinked sets the GroupLinked condition of g, which reports whether g is in the group that spec.groupName names.
 func setLinked(g *group, problem *linkProblem, now time.Time) {
 	switch {
 	case g.Spec.GroupName == "":
@@ -58,16 +58,16 @@ func setLinked(g *group, problem *linkProblem, now time.Time) {
 }
 
 // set sets a condition of g. It is True if reason is empty.
-func set(g *group, now time.Time, kind, reason, message string) {
+func set(g *group, now time.Time, conditionType, reason, message string) {
 	status := metav1.ConditionFalse
 	if reason == "" {
 		status, reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	}
-	conditions.Set(&g.Status.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: g.Generation})
+	conditions.Set(&g.Status.Conditions, now, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: g.Generation})
 }
 
-// observeMembers fills the members of the walk from the previous status and the current objects. It returns the new status of
-// the members, which the walk changes later.
+// observeMembers sets the members of the walk from the previous status and the current objects. It returns the new
+// status of the members, which the later steps of the walk change.
 func (w *walk) observeMembers(g *group, vms machines, find groups) []vmv1alpha1.VirtualMachineGroupMemberStatus {
 	before := map[vmv1alpha1.VirtualMachineGroupMember]*vmv1alpha1.VirtualMachineGroupMemberStatus{}
 	for i := range g.Status.Members {

@@ -8,7 +8,7 @@
 //
 //  1. The desired power states depend only on the group, the objects of its members and the time. The progress is in the
 //     status, so that another process can continue.
-//  2. A step that has begun stays so until the desired power state of the group changes, whatever happens in earlier steps.
+//  2. A step that has begun remains begun until the desired power state of the group changes, whatever happens in earlier steps.
 //  3. Status is written only if it changes, at most a few times per second. No spec and no member is written, and no vCenter
 //     is read.
 //  4. A member reads its desired power state from the group, if both refer to each other. A deleted group has no effect.

@@ -157,8 +157,8 @@ func groupView(vm *vmv1alpha1.VirtualMachine) [8]any {
 }
 
 // brief returns the status and the reason of a condition.
-func brief(all []metav1.Condition, kind string) string {
-	if c := conditions.Find(all, kind); c != nil {
+func brief(all []metav1.Condition, conditionType string) string {
+	if c := conditions.Find(all, conditionType); c != nil {
 		return string(c.Status) + " " + c.Reason
 	}
 	return ""

@@ -22,7 +22,7 @@ type observedMember struct {
 	powerState, own vmv1alpha1.PowerState
 	// inherited is the desired power state of the group as the member has recorded it.
 	inherited vmv1alpha1.PowerState
-	// synced is true if the member has that power state, or its own.
+	// synced is true if the member has the inherited power state, or its own if that is set.
 	synced bool
 	// ready is its condition Ready, or nil.
 	ready *metav1.Condition

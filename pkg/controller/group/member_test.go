@@ -12,126 +12,126 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestMember_WithItsOwnPowerStateKeepsIt(t *testing.T) {
-	w := newWorld(t)
-	w.group("shop", on, waits("db", "spare"), step("web"))
-	w.vms["spare"].Spec.PowerState = off
-	w.settle()
-	if w.power("spare") != off || w.power("web") != on {
-		t.Errorf("spare is %s and web %s, want it to be left off and web not to wait for it", w.power("spare"), w.power("web"))
+func TestMember_KeepsItsOwnPowerState(t *testing.T) {
+	f := newFixture(t)
+	f.group("shop", on, waits("db", "spare"), step("web"))
+	f.vms["spare"].Spec.PowerState = off
+	f.settle()
+	if f.power("spare") != off || f.power("web") != on {
+		t.Errorf("spare is %s and web %s, want it to be left off and web not to wait for it", f.power("spare"), f.power("web"))
 	}
-	if w.told("shop", "spare") != on {
-		t.Errorf("the requested power state of spare is %q, want its current one if its own is unset", w.told("shop", "spare"))
+	if f.desiredState("shop", "spare") != on {
+		t.Errorf("the desired power state of spare is %q, want that of the group", f.desiredState("shop", "spare"))
 	}
-	w.vms["spare"].Spec.PowerState = ""
-	w.settle()
-	if w.power("spare") != on {
-		t.Errorf("spare is %s after it left its own unset", w.power("spare"))
+	f.vms["spare"].Spec.PowerState = ""
+	f.settle()
+	if f.power("spare") != on {
+		t.Errorf("spare is %s after it left its own unset", f.power("spare"))
 	}
-	w.vms["db"].Spec.PowerState = on
-	w.set("shop", off)
-	w.settle()
-	if got := w.running("db", "spare", "web"); got != "db" {
+	f.vms["db"].Spec.PowerState = on
+	f.set("shop", off)
+	f.settle()
+	if got := f.running("db", "spare", "web"); got != "db" {
 		t.Errorf("%q run, want db by its own", got)
 	}
-	if is, message := w.conditionOf("shop", vmv1alpha1.ConditionReady); is != "True Succeeded" {
+	if is, message := f.conditionOf("shop", vmv1alpha1.ConditionReady); is != "True Succeeded" {
 		t.Errorf("Ready is %s: %s", is, message)
 	}
 }
 
-func TestMember_ThatIsBeingDeletedIsNotReady(t *testing.T) {
-	w := newWorld(t)
-	w.group("shop", on, waits("db"), step("web"))
-	w.vms["db"].DeletionTimestamp = &metav1.Time{Time: w.now}
-	w.settle()
-	if is, _ := says(w.member("shop", "db").Conditions, vmv1alpha1.ConditionReady); is != "False Deleting" || w.power("web") != off {
-		t.Errorf("Ready of db is %s, and web is %s; want web to wait for another db", is, w.power("web"))
+func TestMember_IsNotReadyWhileItIsBeingDeleted(t *testing.T) {
+	f := newFixture(t)
+	f.group("shop", on, waits("db"), step("web"))
+	f.vms["db"].DeletionTimestamp = &metav1.Time{Time: f.now}
+	f.settle()
+	if is, _ := conditionText(f.member("shop", "db").Conditions, vmv1alpha1.ConditionReady); is != "False Deleting" || f.power("web") != off {
+		t.Errorf("Ready of db is %s, and web is %s; want web to wait for another db", is, f.power("web"))
 	}
 }
 
-func TestMember_ThatCannotBeSuspendedStaysOff(t *testing.T) {
-	w := newWorld(t)
-	w.group("shop", "", waits("db"), step("web"))
-	w.vms["db"].Status.PowerState = on
-	w.settle()
-	w.set("shop", suspended)
-	w.settle()
-	if w.power("db") != suspended || w.power("web") != off {
-		t.Errorf("db is %s and web %s, want it suspended, and web off as before", w.power("db"), w.power("web"))
+func TestMember_StaysOffIfItCannotBeSuspended(t *testing.T) {
+	f := newFixture(t)
+	f.group("shop", "", waits("db"), step("web"))
+	f.vms["db"].Status.PowerState = on
+	f.settle()
+	f.set("shop", suspended)
+	f.settle()
+	if f.power("db") != suspended || f.power("web") != off {
+		t.Errorf("db is %s and web %s, want it suspended, and web off as before", f.power("db"), f.power("web"))
 	}
-	if is, message := w.conditionOf("shop", vmv1alpha1.ConditionReady); is != "True Succeeded" {
+	if is, message := f.conditionOf("shop", vmv1alpha1.ConditionReady); is != "True Succeeded" {
 		t.Errorf("Ready is %s: %s", is, message)
 	}
 }
 
-func TestMember_ThatWasNotCreatedDoesNotDelayPowerOff(t *testing.T) {
-	w := newWorld(t)
-	w.group("shop", on, waits("db"), step("web"))
-	w.condition(w.vms["web"], vmv1alpha1.ConditionCreated, false)
-	w.vms["web"].Status.PowerState = ""
-	w.settle()
-	w.set("shop", off)
-	w.settle()
-	if w.power("db") != off {
+func TestMember_DoesNotDelayPowerOffBeforeItIsCreated(t *testing.T) {
+	f := newFixture(t)
+	f.group("shop", on, waits("db"), step("web"))
+	f.condition(f.vms["web"], vmv1alpha1.ConditionCreated, false)
+	f.vms["web"].Status.PowerState = ""
+	f.settle()
+	f.set("shop", off)
+	f.settle()
+	if f.power("db") != off {
 		t.Error("db runs on because web does not exist in vSphere")
 	}
 }
 
-func TestMember_ThatIsAddedLateIsPoweredOnImmediately(t *testing.T) {
-	w := newWorld(t)
-	w.group("shop", on, waits("db"), step("web"))
-	w.settle()
-	w.edit("shop", func(g *group) {
+func TestMember_IsPoweredOnImmediatelyIfAddedLate(t *testing.T) {
+	f := newFixture(t)
+	f.group("shop", on, waits("db"), step("web"))
+	f.settle()
+	f.edit("shop", func(g *group) {
 		g.Spec.BootOrder[0].Members = append(g.Spec.BootOrder[0].Members, step("db-1").Members...)
 	})
-	w.settle()
-	if is, message := w.conditionOf("shop", vmv1alpha1.ConditionReady); is != "False NotLinked" || message != `VirtualMachine "db-1" does not exist` {
+	f.settle()
+	if is, message := f.conditionOf("shop", vmv1alpha1.ConditionReady); is != "False NotLinked" || message != `VirtualMachine "db-1" does not exist` {
 		t.Errorf("Ready is %s: %s", is, message)
 	}
-	w.vm("db-1", "shop")
-	w.settle()
-	if w.power("db-1") != on || w.power("web") != on {
-		t.Errorf("db-1 is %s and web %s", w.power("db-1"), w.power("web"))
+	f.vm("db-1", "shop")
+	f.settle()
+	if f.power("db-1") != on || f.power("web") != on {
+		t.Errorf("db-1 is %s and web %s", f.power("db-1"), f.power("web"))
 	}
-	w.edit("shop", func(g *group) { // a step in the middle of the running ones
+	f.edit("shop", func(g *group) { // a step in the middle of what has begun
 		g.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{g.Spec.BootOrder[0], waits("cache"), g.Spec.BootOrder[1]}
 	})
-	w.vm("cache", "shop")
-	w.unready["cache"] = true
-	w.order = nil
-	w.settle()
-	if diff := cmp.Diff([]string{"cache PoweredOn"}, w.order); diff != "" {
+	f.vm("cache", "shop")
+	f.unready["cache"] = true
+	f.order = nil
+	f.settle()
+	if diff := cmp.Diff([]string{"cache PoweredOn"}, f.order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }
 
-func TestMember_ThatIsNotLinkedIsReported(t *testing.T) {
+func TestMember_ReportsThatItIsNotLinked(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change      func(w *world)
+		change      func(f *fixture)
 		is, message string
 		waits       bool
 	}{
-		"no such virtual machine": {func(w *world) { delete(w.vms, "db") }, "False NotFound", `VirtualMachine "db" does not exist`, true},
-		"no group name": {func(w *world) { w.vms["db"].Spec.GroupName = "" }, "False NotLinked",
+		"no such virtual machine": {func(f *fixture) { delete(f.vms, "db") }, "False NotFound", `VirtualMachine "db" does not exist`, true},
+		"no group name": {func(f *fixture) { f.vms["db"].Spec.GroupName = "" }, "False NotLinked",
 			`spec.groupName of VirtualMachine "db" is empty, and must be shop`, true},
-		"one of another group": {func(w *world) { w.vms["db"].Spec.GroupName = "other" }, "False NotLinked",
+		"one of another group": {func(f *fixture) { f.vms["db"].Spec.GroupName = "other" }, "False NotLinked",
 			`spec.groupName of VirtualMachine "db" is other`, true},
-		"one that is linked": {func(*world) {}, "True Succeeded", "", false},
+		"one that is linked": {func(*fixture) {}, "True Succeeded", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.group("shop", on, waits("db"), step("web"))
-			tc.change(w)
-			w.settle()
-			if is, message := says(w.member("shop", "db").Conditions, vmv1alpha1.ConditionGroupLinked); is != tc.is || message != tc.message {
+			f := newFixture(t)
+			f.group("shop", on, waits("db"), step("web"))
+			tc.change(f)
+			f.settle()
+			if is, message := conditionText(f.member("shop", "db").Conditions, vmv1alpha1.ConditionGroupLinked); is != tc.is || message != tc.message {
 				t.Errorf("GroupLinked of db is %s: %s; want %s: %s", is, message, tc.is, tc.message)
 			}
-			if waited := w.power("web") == off; waited != tc.waits {
+			if waited := f.power("web") == off; waited != tc.waits {
 				t.Errorf("web waits: %t, want %t", waited, tc.waits)
 			}
-			w.set("shop", off)
-			w.settle()
-			if w.power("web") != off || w.told("shop", "db") != off {
+			f.set("shop", off)
+			f.settle()
+			if f.power("web") != off || f.desiredState("shop", "db") != off {
 				t.Error("a member that is not linked prevents others from being powered off")
 			}
 		})

@@ -22,63 +22,63 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// live is the controller with a fake server and a synthetic clock.
-type live struct {
-	*world
+// controllerFixture is the controller with a fake server and a synthetic clock.
+type controllerFixture struct {
+	*fixture
 	api    *fake.Clientset
 	mu     sync.Mutex
 	writes int
 	stop   func()
 }
 
-// run starts the controller with the objects of w. It must be called in a synctest bubble.
-func run(t *testing.T, w *world) *live {
+// run starts the controller with the objects of f. It must be called in a synctest bubble.
+func run(t *testing.T, f *fixture) *controllerFixture {
 	t.Helper()
-	l := &live{world: w}
+	cf := &controllerFixture{fixture: f}
 	var objects []runtime.Object
-	for _, g := range w.groups {
+	for _, g := range f.groups {
 		objects = append(objects, g)
 	}
-	for _, vm := range w.vms {
+	for _, vm := range f.vms {
 		objects = append(objects, vm)
 	}
-	l.api = fake.NewSimpleClientset(objects...)
+	cf.api = fake.NewSimpleClientset(objects...)
 	version := 0
-	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+	countWrites := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		cf.mu.Lock()
+		defer cf.mu.Unlock()
 		version++ // The fake client sets no resource versions, which caches compare.
 		action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
 		if action.GetResource().Resource == "virtualmachinegroups" && action.GetSubresource() == "status" {
-			l.writes++
+			cf.writes++
 		}
 		return false, nil, nil
 	}
-	l.api.PrependReactor("update", "*", stamp)
-	l.api.PrependReactor("create", "*", stamp)
-	l.restart()
-	return l
+	cf.api.PrependReactor("update", "*", countWrites)
+	cf.api.PrependReactor("create", "*", countWrites)
+	cf.restart()
+	return cf
 }
 
 // restart stops the controller and starts another one with the stored objects.
-func (l *live) restart() {
-	l.t.Helper()
-	if l.stop != nil {
-		l.stop()
+func (cf *controllerFixture) restart() {
+	cf.t.Helper()
+	if cf.stop != nil {
+		cf.stop()
 	}
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
-	c, err := New(Deps{Client: l.api, Informers: informers})
+	informers := externalversions.NewSharedInformerFactory(cf.api, 0)
+	c, err := New(Deps{Client: cf.api, Informers: informers})
 	if err != nil {
-		l.t.Fatal(err)
+		cf.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := c.Run(ctx); err != nil {
-			l.t.Error(err)
+			cf.t.Error(err)
 		}
 	})
-	l.stop = func() {
+	cf.stop = func() {
 		cancel()
 		running.Wait()
 		informers.Shutdown()
@@ -87,80 +87,80 @@ func (l *live) restart() {
 }
 
 // after waits and returns the desired power states in the status of a group.
-func (l *live) after(d time.Duration, name string) map[string]vmv1alpha1.PowerState {
-	l.t.Helper()
+func (cf *controllerFixture) after(d time.Duration, name string) map[string]vmv1alpha1.PowerState {
+	cf.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
-	told := map[string]vmv1alpha1.PowerState{}
-	for _, m := range l.stored(name).Status.Members {
-		told[m.Name] = m.DesiredPowerState
+	desired := map[string]vmv1alpha1.PowerState{}
+	for _, m := range cf.stored(name).Status.Members {
+		desired[m.Name] = m.DesiredPowerState
 	}
-	return told
+	return desired
 }
 
-func (l *live) stored(name string) *group {
-	l.t.Helper()
-	g, err := l.api.VmV1alpha1().VirtualMachineGroups("dev").Get(context.Background(), name, metav1.GetOptions{})
+func (cf *controllerFixture) stored(name string) *group {
+	cf.t.Helper()
+	g, err := cf.api.VmV1alpha1().VirtualMachineGroups("dev").Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		cf.t.Fatal(err)
 	}
 	return g
 }
 
-// follows writes a VM that has the desired power state of its group.
-func (l *live) follows(name string, state vmv1alpha1.PowerState) {
-	l.t.Helper()
-	vms := l.api.VmV1alpha1().VirtualMachines("dev")
+// setPowerState sets the power state of a VM to the desired power state of its group.
+func (cf *controllerFixture) setPowerState(name string, state vmv1alpha1.PowerState) {
+	cf.t.Helper()
+	vms := cf.api.VmV1alpha1().VirtualMachines("dev")
 	vm, err := vms.Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		cf.t.Fatal(err)
 	}
 	vm.Status.InheritedPowerState, vm.Status.PowerState = state, state
 	if _, err := vms.UpdateStatus(context.Background(), vm, metav1.UpdateOptions{}); err != nil {
-		l.t.Fatal(err)
+		cf.t.Fatal(err)
 	}
 }
 
-func (l *live) wants(what string, got map[string]vmv1alpha1.PowerState, want ...string) {
-	l.t.Helper()
-	asked := map[string]vmv1alpha1.PowerState{"db": "", "web": ""}
+func (cf *controllerFixture) expectPowerStates(what string, got map[string]vmv1alpha1.PowerState, want ...string) {
+	cf.t.Helper()
+	desired := map[string]vmv1alpha1.PowerState{"db": "", "web": ""}
 	for _, name := range want {
-		asked[name] = on
+		desired[name] = on
 	}
-	if diff := cmp.Diff(asked, got); diff != "" {
-		l.t.Errorf("%s: requests (-want +got):\n%s", what, diff)
+	if diff := cmp.Diff(desired, got); diff != "" {
+		cf.t.Errorf("%s: desired power states (-want +got):\n%s", what, diff)
 	}
 }
 
-func TestGroup_FollowsThePowerChartOnTheWorkqueue(t *testing.T) {
+func TestGroup_PowersMembersOnWithRealQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		f := newFixture(t)
 		db, web := waits("db"), step("web")
 		db.PowerOnDelaySeconds, web.PowerOnDelaySeconds = 10, 60
-		w.group("shop", on, db, web)
-		l := run(t, w)
-		defer func() { l.stop() }()
-		l.wants("time has not arrived", l.after(9*time.Second, "shop"))
-		l.wants("time has arrived", l.after(2*time.Second, "shop"), "db")
-		l.wants("db is not Ready", l.after(time.Hour, "shop"), "db")
-		l.follows("db", on)
-		l.wants("db is Ready, and the delay counts", l.after(50*time.Second, "shop"), "db")
-		l.restart()
-		l.wants("another process waits on", l.after(5*time.Second, "shop"), "db")
-		l.wants("until the time has arrived", l.after(10*time.Second, "shop"), "db", "web")
-		l.follows("web", on)
-		l.after(time.Minute, "shop")
-		if !conditions.IsTrue(l.stored("shop").Status.Conditions, vmv1alpha1.ConditionReady) {
-			t.Errorf("the group is not Ready: %+v", l.stored("shop").Status.Conditions)
+		f.group("shop", on, db, web)
+		cf := run(t, f)
+		defer func() { cf.stop() }()
+		cf.expectPowerStates("before the delay has passed", cf.after(9*time.Second, "shop"))
+		cf.expectPowerStates("after the delay", cf.after(2*time.Second, "shop"), "db")
+		cf.expectPowerStates("db is not Ready", cf.after(time.Hour, "shop"), "db")
+		cf.setPowerState("db", on)
+		cf.expectPowerStates("db is Ready, and the delay counts", cf.after(50*time.Second, "shop"), "db")
+		cf.restart()
+		cf.expectPowerStates("another process continues to wait", cf.after(5*time.Second, "shop"), "db")
+		cf.expectPowerStates("until the delay has passed", cf.after(10*time.Second, "shop"), "db", "web")
+		cf.setPowerState("web", on)
+		cf.after(time.Minute, "shop")
+		if !conditions.IsTrue(cf.stored("shop").Status.Conditions, vmv1alpha1.ConditionReady) {
+			t.Errorf("the group is not Ready: %+v", cf.stored("shop").Status.Conditions)
 		}
-		l.mu.Lock()
-		before := l.writes
-		l.mu.Unlock()
-		l.after(24*time.Hour, "shop")
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.writes != before {
-			t.Errorf("%d writes in a day in which nothing happened", l.writes-before)
+		cf.mu.Lock()
+		before := cf.writes
+		cf.mu.Unlock()
+		cf.after(24*time.Hour, "shop")
+		cf.mu.Lock()
+		defer cf.mu.Unlock()
+		if cf.writes != before {
+			t.Errorf("%d writes in a day without changes", cf.writes-before)
 		}
 		if before > 8 {
 			t.Errorf("%d writes for two steps", before)
@@ -168,68 +168,68 @@ func TestGroup_FollowsThePowerChartOnTheWorkqueue(t *testing.T) {
 	})
 }
 
-func TestEvents_OfHundredsOfMembersAreCollected(t *testing.T) {
+func TestEvents_AreCollectedForHundredsOfMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		f := newFixture(t)
 		var names []string
 		for i := range 200 {
 			names = append(names, "vm-"+strconv.Itoa(i))
 		}
-		w.group("all", on, step(names...))
-		l := run(t, w)
-		defer func() { l.stop() }()
-		l.after(time.Second, "all")
-		before := l.writes
+		f.group("all", on, step(names...))
+		cf := run(t, f)
+		defer func() { cf.stop() }()
+		cf.after(time.Second, "all")
+		before := cf.writes
 		for _, name := range names {
-			l.follows(name, on)
-			synctest.Wait() // The fake's watch is narrow.
+			cf.setPowerState(name, on)
+			synctest.Wait() // The fake watch has a small buffer.
 		}
-		l.after(time.Minute, "all")
-		if !conditions.IsTrue(l.stored("all").Status.Conditions, vmv1alpha1.ConditionReady) {
+		cf.after(time.Minute, "all")
+		if !conditions.IsTrue(cf.stored("all").Status.Conditions, vmv1alpha1.ConditionReady) {
 			t.Error("the group is not Ready")
 		}
-		if n := l.writes - before; n != 1 {
-			t.Errorf("%d writes for what happened within a moment, want 1", n)
+		if n := cf.writes - before; n != 1 {
+			t.Errorf("%d writes for simultaneous events, want 1", n)
 		}
 	})
 }
 
-func TestEvents_OfAGroupEnqueueParentsAndChildren(t *testing.T) {
+func TestGroupHandler_EnqueuesParentsAndChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.group("data", "", step("db")).Spec.GroupName = "shop"
-		w.group("shop", on, waits("group/data"), step("web"))
-		l := run(t, w)
-		defer func() { l.stop() }()
-		if got := l.after(time.Second, "data")["db"]; got != on {
-			t.Errorf("the power state requested by db's group is %q, want %s", got, on)
+		f := newFixture(t)
+		f.group("data", "", step("db")).Spec.GroupName = "shop"
+		f.group("shop", on, waits("group/data"), step("web"))
+		cf := run(t, f)
+		defer func() { cf.stop() }()
+		if got := cf.after(time.Second, "data")["db"]; got != on {
+			t.Errorf("the desired power state of db is %q, want %s from the parent group", got, on)
 		}
-		l.follows("db", on)
-		if got := l.after(time.Second, "shop")["web"]; got != on {
-			t.Errorf("the requested power state of web is %q, want %s because the previous group is Ready", got, on)
+		cf.setPowerState("db", on)
+		if got := cf.after(time.Second, "shop")["web"]; got != on {
+			t.Errorf("the desired power state of web is %q, want %s because the previous group is Ready", got, on)
 		}
-		ctx, groups := context.Background(), l.api.VmV1alpha1().VirtualMachineGroups("dev")
-		shop := l.stored("shop")
+		ctx, groups := context.Background(), cf.api.VmV1alpha1().VirtualMachineGroups("dev")
+		shop := cf.stored("shop")
 		shop.Spec.GroupName, shop.Generation = "data", shop.Generation+1
 		if _, err := groups.Update(ctx, shop, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		l.after(time.Second, "data")
+		cf.after(time.Second, "data")
 		for _, name := range []string{"shop", "data"} {
 			want := "False Invalid"
 			if name == "shop" {
-				want = "False NotLinked" // data does not name it
+				want = "False NotLinked" // Group data does not list it.
 			}
-			if is, _ := says(l.stored(name).Status.Conditions, vmv1alpha1.ConditionGroupLinked); is != want {
+			if is, _ := conditionText(cf.stored(name).Status.Conditions, vmv1alpha1.ConditionGroupLinked); is != want {
 				t.Errorf("GroupLinked of %s is %s, want %s", name, is, want)
 			}
 		}
 		if err := groups.Delete(ctx, "shop", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		l.after(time.Second, "data")
-		if is, _ := says(l.stored("data").Status.Conditions, vmv1alpha1.ConditionGroupLinked); is != "False NotFound" || l.stored("data").Status.PowerState != "" {
-			t.Errorf("GroupLinked of data is %s, and it is brought to %q", is, l.stored("data").Status.PowerState)
+		cf.after(time.Second, "data")
+		if is, _ := conditionText(cf.stored("data").Status.Conditions, vmv1alpha1.ConditionGroupLinked); is != "False NotFound" || cf.stored("data").Status.PowerState != "" {
+			t.Errorf("GroupLinked of data is %s, and its desired power state is %q", is, cf.stored("data").Status.PowerState)
 		}
 	})
 }

@@ -33,8 +33,8 @@ type halt struct {
 	until time.Time
 }
 
-// advance sets the desired power state of the members of each step that can begin. It returns why the others cannot, or nil if
-// all have begun. If the group has no desired power state, no step waits.
+// advance sets the desired power state of the members of each step that can begin. It returns why the next step cannot
+// begin, or nil if all steps have begun. If the group has no desired power state, no step waits.
 func (w *walk) advance() *halt {
 	if w.target == "" {
 		for _, step := range w.members {

@@ -52,8 +52,8 @@ func TestSettled_ReducesOnlyObservedCharges(t *testing.T) {
 	}
 }
 
-// scene is a reconciler with one quota, whose usage the tests set.
-type scene struct {
+// fixture is a reconciler with one quota, whose usage the tests set.
+type fixture struct {
 	*reconciler
 	host    *fake.Clientset
 	indexer cache.Indexer
@@ -62,7 +62,7 @@ type scene struct {
 	failure error
 }
 
-func newScene(t *testing.T, charged corev1.ResourceList) *scene {
+func newFixture(t *testing.T, charged corev1.ResourceList) *fixture {
 	t.Helper()
 	hard := vcpus(10)
 	hard[corev1.ResourcePods] = resource.MustParse("4")
@@ -70,84 +70,84 @@ func newScene(t *testing.T, charged corev1.ResourceList) *scene {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "team", UID: "1"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: hard}, Status: corev1.ResourceQuotaStatus{Hard: hard, Used: charged},
 	}
-	s := &scene{host: fake.NewClientset(q), indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), now: time.Unix(1000, 0)}
-	s.reconciler = &reconciler{
-		host: s.host, quotas: corev1listers.NewResourceQuotaLister(s.indexer), now: func() time.Time { return s.now },
-		usage: func(*corev1.ResourceQuota) (corev1.ResourceList, error) { return s.used, s.failure }, excess: map[types.NamespacedName]*observation{},
+	f := &fixture{host: fake.NewClientset(q), indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), now: time.Unix(1000, 0)}
+	f.reconciler = &reconciler{
+		host: f.host, quotas: corev1listers.NewResourceQuotaLister(f.indexer), now: func() time.Time { return f.now },
+		usage: func(*corev1.ResourceQuota) (corev1.ResourceList, error) { return f.used, f.failure }, excess: map[types.NamespacedName]*observation{},
 	}
-	s.hear(t)
-	return s
+	f.updateInformer(t)
+	return f
 }
 
-// hear updates the informer.
-func (s *scene) hear(t *testing.T) *corev1.ResourceQuota {
+// updateInformer updates the informer.
+func (f *fixture) updateInformer(t *testing.T) *corev1.ResourceQuota {
 	t.Helper()
-	q, err := s.host.CoreV1().ResourceQuotas("ns").Get(t.Context(), "team", metav1.GetOptions{})
+	q, err := f.host.CoreV1().ResourceQuotas("ns").Get(t.Context(), "team", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.indexer.Add(q); err != nil {
+	if err := f.indexer.Add(q); err != nil {
 		t.Fatal(err)
 	}
 	return q
 }
 
-func (s *scene) pass(t *testing.T) (controller.Result, corev1.ResourceList) {
+func (f *fixture) reconcileOnce(t *testing.T) (controller.Result, corev1.ResourceList) {
 	t.Helper()
-	result, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"})
+	result, err := f.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result, s.hear(t).Status.Used
+	return result, f.updateInformer(t).Status.Used
 }
 
 func TestReconcile_ReducesTheChargeAfterSettleTime(t *testing.T) {
 	charged := vcpus(5)
 	charged[corev1.ResourcePods] = resource.MustParse("2")
-	s := newScene(t, charged)
-	s.used = vcpus(3)
-	result, used := s.pass(t)
+	f := newFixture(t, charged)
+	f.used = vcpus(3)
+	result, used := f.reconcileOnce(t)
 	if diff := cmp.Diff(charged, used); diff != "" || result.RequeueAfter != settleTime {
 		t.Errorf("the first reconcile is requeued after %v and wrote (-want +got):\n%s", result.RequeueAfter, diff)
 	}
-	s.now = s.now.Add(settleTime - time.Second)
-	if result, _ := s.pass(t); result.RequeueAfter != time.Second {
+	f.now = f.now.Add(settleTime - time.Second)
+	if result, _ := f.reconcileOnce(t); result.RequeueAfter != time.Second {
 		t.Errorf("a reconcile in between is requeued after %v, want the remaining second", result.RequeueAfter)
 	}
-	s.now = s.now.Add(time.Second)
+	f.now = f.now.Add(time.Second)
 	charged[vmv1alpha1.QuotaVCPUs] = vcpus(3)[vmv1alpha1.QuotaVCPUs]
-	if result, used := s.pass(t); result != (controller.Result{}) || cmp.Diff(charged, used) != "" {
-		t.Errorf("the last pass answers %+v and wrote (-want +got):\n%s", result, cmp.Diff(charged, used))
+	if result, used := f.reconcileOnce(t); result != (controller.Result{}) || cmp.Diff(charged, used) != "" {
+		t.Errorf("the last reconcile returns %+v and wrote (-want +got):\n%s", result, cmp.Diff(charged, used))
 	}
 }
 
 func TestReconcile_CountsANewQuotaImmediately(t *testing.T) {
-	s := newScene(t, nil)
-	s.used = vcpus(3)
-	if _, used := s.pass(t); cmp.Diff(vcpus(3), used) != "" {
+	f := newFixture(t, nil)
+	f.used = vcpus(3)
+	if _, used := f.reconcileOnce(t); cmp.Diff(vcpus(3), used) != "" {
 		t.Errorf("used is %v, want 3", used)
 	}
 }
 
 func TestReconcile_ChangesNothingIfUsageIsUnknown(t *testing.T) {
-	s := newScene(t, vcpus(5))
-	s.used, s.failure = vcpus(3), errors.New("the store is unavailable")
-	if _, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"}); !errors.Is(err, s.failure) {
+	f := newFixture(t, vcpus(5))
+	f.used, f.failure = vcpus(3), errors.New("the store is unavailable")
+	if _, err := f.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"}); !errors.Is(err, f.failure) {
 		t.Errorf("the error is %v, want that of counting", err)
 	}
-	if used := s.hear(t).Status.Used; cmp.Diff(vcpus(5), used) != "" {
+	if used := f.updateInformer(t).Status.Used; cmp.Diff(vcpus(5), used) != "" {
 		t.Errorf("used is %v, want 5", used)
 	}
 }
 
 func TestReconcile_IsRequeuedAfterAConflict(t *testing.T) {
-	s := newScene(t, vcpus(2))
-	s.used = vcpus(3)
-	s.host.PrependReactor("update", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
+	f := newFixture(t, vcpus(2))
+	f.used = vcpus(3)
+	f.host.PrependReactor("update", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewConflict(corev1.Resource("resourcequotas"), "team", errors.New("it changed"))
 	})
-	result, err := s.Reconcile(context.Background(), types.NamespacedName{Namespace: "ns", Name: "team"})
-	if err != nil || result.RequeueAfter != controller.ShortConflict || len(s.excess) != 0 {
-		t.Errorf("a conflict gives %+v, %v and remembers %v", result, err, s.excess)
+	result, err := f.Reconcile(context.Background(), types.NamespacedName{Namespace: "ns", Name: "team"})
+	if err != nil || result.RequeueAfter != controller.ShortConflict || len(f.excess) != 0 {
+		t.Errorf("a conflict returns %+v, %v and stores %v", result, err, f.excess)
 	}
 }

@@ -41,18 +41,18 @@ func TestUserHandler_EnqueuesRevisionsThatAreNoLongerReferredTo(t *testing.T) {
 		event func(users, made cache.ResourceEventHandler)
 		want  []string
 	}{
-		"a VM names another":       {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("new")) }, []string{"old"}},
-		"a VM names the same":      {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("old")) }, nil},
-		"a VM is deleted":          {func(u, _ cache.ResourceEventHandler) { u.OnDelete(using("old")) }, []string{"old"}},
-		"a VM was missed going":    {func(u, _ cache.ResourceEventHandler) { u.OnDelete(cache.DeletedFinalStateUnknown{Obj: using("old")}) }, []string{"old"}},
-		"an instance names others": {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(running("old"), running("new")) }, []string{"old"}},
-		"an instance is deleted":   {func(u, _ cache.ResourceEventHandler) { u.OnDelete(running("old")) }, []string{"old"}},
-		"the awaited revision is pinned, and all of the namespace were kept": {
+		"a VM names another":        {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("new")) }, []string{"old"}},
+		"a VM names the same":       {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("old")) }, nil},
+		"a VM is deleted":           {func(u, _ cache.ResourceEventHandler) { u.OnDelete(using("old")) }, []string{"old"}},
+		"a missed deletion of a VM": {func(u, _ cache.ResourceEventHandler) { u.OnDelete(cache.DeletedFinalStateUnknown{Obj: using("old")}) }, []string{"old"}},
+		"an instance names others":  {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(running("old"), running("new")) }, []string{"old"}},
+		"an instance is deleted":    {func(u, _ cache.ResourceEventHandler) { u.OnDelete(running("old")) }, []string{"old"}},
+		"a refreshed revision is pinned, so the others may be unused": {
 			func(u, _ cache.ResourceEventHandler) { u.OnUpdate(refreshed, using("new")) }, []string{"cached"}},
-		"the start":                 {func(_, m cache.ResourceEventHandler) { m.OnAdd(revisionNamed("any"), true) }, []string{"any"}},
-		"a new one, not yet":        {func(_, m cache.ResourceEventHandler) { m.OnAdd(revisionNamed("any"), false) }, nil},
-		"a VM that is new":          {func(u, _ cache.ResourceEventHandler) { u.OnAdd(using("old"), false) }, nil},
-		"another object is deleted": {func(u, _ cache.ResourceEventHandler) { u.OnDelete(revisionNamed("x")) }, nil},
+		"the start":               {func(_, m cache.ResourceEventHandler) { m.OnAdd(revisionNamed("any"), true) }, []string{"any"}},
+		"a new one, not yet":      {func(_, m cache.ResourceEventHandler) { m.OnAdd(revisionNamed("any"), false) }, nil},
+		"a VM that is new":        {func(u, _ cache.ResourceEventHandler) { u.OnAdd(using("old"), false) }, nil},
+		"another kind is deleted": {func(u, _ cache.ResourceEventHandler) { u.OnDelete(revisionNamed("x")) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewSimpleClientset()

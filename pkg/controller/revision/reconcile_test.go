@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// world is a namespace with one revision in the API and in the cache. The tests fill the caches of its users.
-type world struct {
+// fixture is a namespace with one revision in the API and in the cache. The tests fill the caches of its users.
+type fixture struct {
 	*reconciler
 	t        *testing.T
 	api      *fake.Clientset
@@ -34,7 +34,7 @@ type world struct {
 	cached cache.Indexer
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
 	revision, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(size))
@@ -42,10 +42,10 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t.Fatal(err)
 	}
 	revision.UID, revision.ResourceVersion = "uid", "1"
-	w := &world{t: t, revision: revision, api: fake.NewSimpleClientset(append(objects, revision)...),
+	f := &fixture{t: t, revision: revision, api: fake.NewSimpleClientset(append(objects, revision)...),
 		cached: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByRevision: byRevision})}
 	// The fake client sets no resource versions, so updates set them here.
-	w.api.PrependReactor("update", "controllerrevisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
+	f.api.PrependReactor("update", "controllerrevisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		action.(clienttesting.UpdateAction).GetObject().(*itv1alpha1.ControllerRevision).ResourceVersion = "2"
 		return false, nil, nil
 	})
@@ -53,11 +53,11 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	if err := revisions.Add(revision); err != nil {
 		t.Fatal(err)
 	}
-	w.reconciler = &reconciler{client: w.api, revisions: itlisters.NewControllerRevisionLister(revisions), users: []cache.Indexer{w.cached}}
-	return w
+	f.reconciler = &reconciler{client: f.api, revisions: itlisters.NewControllerRevisionLister(revisions), users: []cache.Indexer{f.cached}}
+	return f
 }
 
-// user returns a VM whose status refers to the revision of the world.
+// user returns a VM whose status refers to the revision of the fixture.
 func user() *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
@@ -65,30 +65,30 @@ func user() *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-func (w *world) reconcile() (controller.Result, error) {
-	return w.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: w.revision.Name})
+func (f *fixture) reconcile() (controller.Result, error) {
+	return f.Reconcile(f.t.Context(), types.NamespacedName{Namespace: "ns", Name: f.revision.Name})
 }
 
-// left returns the revision in the API, or nil if it is deleted.
-func (w *world) left() *itv1alpha1.ControllerRevision {
-	w.t.Helper()
-	revision, err := w.api.InstancetypeV1alpha1().ControllerRevisions("ns").Get(w.t.Context(), w.revision.Name, metav1.GetOptions{})
+// stored returns the revision in the API, or nil if it is deleted.
+func (f *fixture) stored() *itv1alpha1.ControllerRevision {
+	f.t.Helper()
+	revision, err := f.api.InstancetypeV1alpha1().ControllerRevisions("ns").Get(f.t.Context(), f.revision.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return revision
 }
 
 func TestRevision_IsMarkedThenDeletedIfUnused(t *testing.T) {
-	w := newWorld(t)
-	if _, err := w.reconcile(); err != nil || w.left() != nil {
-		t.Fatalf("error %v, left %v; want it deleted", err, w.left())
+	f := newFixture(t)
+	if _, err := f.reconcile(); err != nil || f.stored() != nil {
+		t.Fatalf("error %v, left %v; want it deleted", err, f.stored())
 	}
 	var verbs []string
-	for _, action := range w.api.Actions() {
+	for _, action := range f.api.Actions() {
 		verbs = append(verbs, action.GetVerb())
 		if del, ok := action.(clienttesting.DeleteActionImpl); ok {
 			p := del.DeleteOptions.Preconditions
@@ -102,21 +102,21 @@ func TestRevision_IsMarkedThenDeletedIfUnused(t *testing.T) {
 	}
 }
 
-func TestRevision_InUseByTheCacheCausesNoCall(t *testing.T) {
-	w := newWorld(t, user())
-	if err := w.cached.Add(user()); err != nil {
+func TestRevision_CausesNoCallIfTheCacheHasAUser(t *testing.T) {
+	f := newFixture(t, user())
+	if err := f.cached.Add(user()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.reconcile(); err != nil || len(w.api.Actions()) != 0 {
-		t.Errorf("error %v after %v, want none", err, w.api.Actions())
+	if _, err := f.reconcile(); err != nil || len(f.api.Actions()) != 0 {
+		t.Errorf("error %v after %v, want none", err, f.api.Actions())
 	}
 }
 
 func TestRevision_IsKeptForAUserThatOnlyTheAPIHas(t *testing.T) {
-	w := newWorld(t, user())
-	result, err := w.reconcile()
-	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
+	f := newFixture(t, user())
+	result, err := f.reconcile()
+	if err != nil || f.stored() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, f.stored())
 	}
 }
 
@@ -126,21 +126,21 @@ func TestRevision_IsKeptForATemplate(t *testing.T) {
 	template.Spec.Template.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{
 		Name: "small", Kind: "VirtualMachineInstancetype", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-s-1"},
 	}
-	w := newWorld(t, template)
-	result, err := w.reconcile()
-	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
+	f := newFixture(t, template)
+	result, err := f.reconcile()
+	if err != nil || f.stored() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, f.stored())
 	}
 }
 
 func TestRevision_IsKeptWhileUsersCannotBeRead(t *testing.T) {
 	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "virtualmachinetemplates", "controllerrevisions"} {
 		t.Run(resource, func(t *testing.T) {
-			w := newWorld(t)
+			f := newFixture(t)
 			broken := errors.New("corrupt object")
-			w.api.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, broken })
-			if _, err := w.reconcile(); !errors.Is(err, broken) || w.left() == nil {
-				t.Errorf("error %v, left %v; want the revision kept and the error, so that it is tried again", err, w.left())
+			f.api.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, broken })
+			if _, err := f.reconcile(); !errors.Is(err, broken) || f.stored() == nil {
+				t.Errorf("error %v, left %v; want the revision kept and the error, so that it is tried again", err, f.stored())
 			}
 		})
 	}
@@ -150,20 +150,20 @@ func TestRevision_IsKeptWhileUsersCannotBeRead(t *testing.T) {
 func TestRevision_IsKeptWhileAStatusRefersToAMissingOne(t *testing.T) {
 	vm := user()
 	vm.Status.InstancetypeRef.ControllerRevisionRef.Name = "gone"
-	w := newWorld(t, vm)
-	if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter == 0 {
-		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
+	f := newFixture(t, vm)
+	if result, err := f.reconcile(); err != nil || f.stored() == nil || result.RequeueAfter == 0 {
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, f.stored())
 	}
 }
 
-func TestRevision_ThatIsUsedAgainIsNotDeleted(t *testing.T) {
+func TestRevision_IsNotDeletedIfItIsUsedAgain(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "controllerrevisions"}, "small", errors.New("changed"))
 	for _, verb := range []string{"update", "delete"} {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
-			w.api.PrependReactor(verb, "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
-			if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-				t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
+			f := newFixture(t)
+			f.api.PrependReactor(verb, "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
+			if result, err := f.reconcile(); err != nil || f.stored() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
+				t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, f.stored())
 			}
 		})
 	}

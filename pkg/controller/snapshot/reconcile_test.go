@@ -32,15 +32,15 @@ import (
 
 // snapshotter returns the results that a test sets.
 type snapshotter struct {
-	made    *provider.ObservedSnapshot
-	err     error
-	removed error
-	asked   []*provider.Snapshot
-	removes int
+	made          *provider.ObservedSnapshot
+	err           error
+	removed       error
+	snapshotCalls []*provider.Snapshot
+	removes       int
 }
 
 func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.ObservedSnapshot, error) {
-	s.asked = append(s.asked, of)
+	s.snapshotCalls = append(s.snapshotCalls, of)
 	return s.made, s.err
 }
 
@@ -53,8 +53,8 @@ func (s *snapshotter) ForgetSnapshot(types.NamespacedName) {}
 
 func (s *snapshotter) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
-// world is an API, a vSphere and a controller. The tests call Reconcile.
-type world struct {
+// fixture is an API, a vSphere and a controller. The tests call Reconcile.
+type fixture struct {
 	t   *testing.T
 	api *fake.Clientset
 	c   *Controller
@@ -65,84 +65,84 @@ type world struct {
 
 var began = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{t: t, api: fake.NewSimpleClientset(objects...), p: &snapshotter{err: provider.ErrReconcileInProgress}}
-	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
+	f := &fixture{t: t, api: fake.NewSimpleClientset(objects...), p: &snapshotter{err: provider.ErrReconcileInProgress}}
+	f.informers = externalversions.NewSharedInformerFactory(f.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: w.informers, Provider: w.p, Shard: controller.Undivided{}, VCenterOf: func(*vmv1alpha1.VirtualMachine) string { return "" },
+		Client: f.api, Informers: f.informers, Provider: f.p, Shard: controller.Undivided{}, VCenterOf: func(*vmv1alpha1.VirtualMachine) string { return "" },
 		Recorder: events.NewFakeRecorder(100), Now: func() time.Time { return began },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	w.c = c
-	w.refresh()
-	return w
+	f.c = c
+	f.refresh()
+	return f
 }
 
 // refresh fills the caches with the stored objects.
-func (w *world) refresh() {
-	w.t.Helper()
-	vm := w.api.VmV1alpha1()
-	snapshots, err1 := vm.VirtualMachineSnapshots("").List(w.t.Context(), metav1.ListOptions{})
-	machines, err2 := vm.VirtualMachines("").List(w.t.Context(), metav1.ListOptions{})
+func (f *fixture) refresh() {
+	f.t.Helper()
+	vm := f.api.VmV1alpha1()
+	snapshots, err1 := vm.VirtualMachineSnapshots("").List(f.t.Context(), metav1.ListOptions{})
+	machines, err2 := vm.VirtualMachines("").List(f.t.Context(), metav1.ListOptions{})
 	if err := errors.Join(err1, err2); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	fill(w, w.c.snapshots.GetIndexer(), snapshots.Items)
-	fill(w, w.informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer(), machines.Items)
+	fill(f, f.c.snapshots.GetIndexer(), snapshots.Items)
+	fill(f, f.informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer(), machines.Items)
 	// The fake client sets no resource versions, which the store compares.
-	w.c.reconcile.snapshots = controller.NewStore[*snapshot](w.c.snapshots, false)
+	f.c.reconcile.snapshots = controller.NewStore[*snapshot](f.c.snapshots, false)
 }
 
-func fill[T any](w *world, indexer cache.Indexer, items []T) {
-	w.t.Helper()
+func fill[T any](f *fixture, indexer cache.Indexer, items []T) {
+	f.t.Helper()
 	var all []any
 	for i := range items {
 		all = append(all, &items[i])
 	}
 	if err := indexer.Replace(all, ""); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
-// pass reconciles a snapshot until the result has no immediate requeue.
-func (w *world) pass(name string) controller.Result {
-	w.t.Helper()
+// reconcileUntilDone reconciles a snapshot until the result has no immediate requeue.
+func (f *fixture) reconcileUntilDone(name string) controller.Result {
+	f.t.Helper()
 	for range 10 {
-		result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+		result, err := f.c.reconcile.Reconcile(f.t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
-		w.refresh()
+		f.refresh()
 		if !result.Requeue {
 			return result
 		}
 	}
-	w.t.Fatal("every reconcile requests an immediate requeue")
+	f.t.Fatal("every reconcile requests an immediate requeue")
 	return controller.Result{}
 }
 
-func (w *world) get(name string) *snapshot {
-	w.t.Helper()
-	s, err := w.api.VmV1alpha1().VirtualMachineSnapshots("ns").Get(w.t.Context(), name, metav1.GetOptions{})
+func (f *fixture) get(name string) *snapshot {
+	f.t.Helper()
+	s, err := f.api.VmV1alpha1().VirtualMachineSnapshots("ns").Get(f.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return s
 }
 
 // says returns "Created, Ready" of a snapshot, each with its reason.
-func (w *world) says(name string) string {
-	w.t.Helper()
+func (f *fixture) conditionTexts(name string) string {
+	f.t.Helper()
 	var all []string
 	for _, kind := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionReady} {
-		if c := conditions.Find(w.get(name).Status.Conditions, kind); c != nil {
+		if c := conditions.Find(f.get(name).Status.Conditions, kind); c != nil {
 			all = append(all, string(c.Status)+"/"+c.Reason)
 		}
 	}
@@ -175,35 +175,35 @@ func of(name string, age time.Duration, change ...func(*snapshot)) *snapshot {
 }
 
 func TestSnapshot_IsRequestedWithTheObjectRecord(t *testing.T) {
-	w := newWorld(t, machine(), revision(), of("now", 0))
-	w.pass("now")
-	s := w.get("now")
+	f := newFixture(t, machine(), revision(), of("now", 0))
+	f.reconcileUntilDone("now")
+	s := f.get("now")
 	if len(s.Finalizers) != 1 || len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "uid-web" {
 		t.Errorf("finalizers %v, owners %v", s.Finalizers, s.OwnerReferences)
 	}
-	if s.Status.InstancetypeRevision != "small-1" || w.says("now") != "False/Creating, False/Creating" || s.Status.ObservedGeneration != 1 {
-		t.Errorf("revision %q, generation %d, %s", s.Status.InstancetypeRevision, s.Status.ObservedGeneration, w.says("now"))
+	if s.Status.InstancetypeRevision != "small-1" || f.conditionTexts("now") != "False/Creating, False/Creating" || s.Status.ObservedGeneration != 1 {
+		t.Errorf("revision %q, generation %d, %s", s.Status.InstancetypeRevision, s.Status.ObservedGeneration, f.conditionTexts("now"))
 	}
-	if len(w.p.asked) != 1 {
-		t.Fatalf("called %d times, want once, after status names the revision", len(w.p.asked))
+	if len(f.p.snapshotCalls) != 1 {
+		t.Fatalf("asked %d times, want once, after status names the revision", len(f.p.snapshotCalls))
 	}
-	r, err := vmrecord.Decode(w.p.asked[0].Record)
+	r, err := vmrecord.Decode(f.p.snapshotCalls[0].Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Spec.Instancetype.ControllerRevisionRef == nil || r.Spec.Instancetype.ControllerRevisionRef.Name != "small-1" || len(r.Revisions) != 1 || r.Labels["app"] != "web" {
 		t.Errorf("the record has %+v, want the revision pinned and with it", r)
 	}
-	w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
+	f.p.made, f.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 		UniqueID: "snapshot-1", PowerState: vmv1alpha1.PoweredOff, Occupied: resource.NewQuantity(7, resource.BinarySI),
 	}, Children: []string{"snapshot-2"}}, nil
-	w.pass("now")
-	if s := w.get("now"); w.says("now") != "True/Succeeded, True/Succeeded" || s.Status.UniqueID != "snapshot-1" || s.Status.Occupied.Value() != 7 || len(s.Status.Children) != 1 {
-		t.Errorf("%s, status %+v", w.says("now"), s.Status)
+	f.reconcileUntilDone("now")
+	if s := f.get("now"); f.conditionTexts("now") != "True/Succeeded, True/Succeeded" || s.Status.UniqueID != "snapshot-1" || s.Status.Occupied.Value() != 7 || len(s.Status.Children) != 1 {
+		t.Errorf("%s, status %+v", f.conditionTexts("now"), s.Status)
 	}
-	w.api.ClearActions()
-	w.pass("now")
-	for _, a := range w.api.Actions() {
+	f.api.ClearActions()
+	f.reconcileUntilDone("now")
+	for _, a := range f.api.Actions() {
 		if a.GetVerb() != "list" {
 			t.Errorf("a reconcile of a ready snapshot made the call %s %s", a.GetVerb(), a.GetResource().Resource)
 		}
@@ -212,13 +212,13 @@ func TestSnapshot_IsRequestedWithTheObjectRecord(t *testing.T) {
 		provider.ErrUnknownState: "True/Succeeded, True/Succeeded", provider.ErrSourceBusy: "True/Succeeded, True/Succeeded",
 		provider.ErrSnapshotMissing: "True/Succeeded, False/Missing", provider.ErrPaused: "True/Succeeded, False/Paused",
 	} {
-		w.p.made, w.p.err = nil, err
-		w.pass("now")
-		if got := w.says("now"); got != want {
+		f.p.made, f.p.err = nil, err
+		f.reconcileUntilDone("now")
+		if got := f.conditionTexts("now"); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
 		}
-		w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
-		w.pass("now")
+		f.p.made, f.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
+		f.reconcileUntilDone("now")
 	}
 }
 
@@ -229,8 +229,8 @@ func TestSnapshots_AreTakenOneAtATimeOldestFirst(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		beside *snapshot
-		asked  int
+		beside        *snapshot
+		snapshotCalls int
 	}{
 		"alone":                      {of("x", 0, func(s *snapshot) { s.Spec.VMName = "db" }), 1},
 		"an older one":               {of("a", time.Hour), 0},
@@ -247,10 +247,10 @@ func TestSnapshots_AreTakenOneAtATimeOldestFirst(t *testing.T) {
 		"an older one that is deleted":         {of("a", time.Hour, func(s *snapshot) { s.DeletionTimestamp = &metav1.Time{Time: began}; s.Finalizers = []string{"x/y"} }), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, machine(), revision(), of("now", time.Minute), tc.beside)
-			w.pass("now")
-			if len(w.p.asked) != tc.asked {
-				t.Errorf("called %d times, want %d; %s", len(w.p.asked), tc.asked, w.says("now"))
+			f := newFixture(t, machine(), revision(), of("now", time.Minute), tc.beside)
+			f.reconcileUntilDone("now")
+			if len(f.p.snapshotCalls) != tc.snapshotCalls {
+				t.Errorf("asked %d times, want %d; %s", len(f.p.snapshotCalls), tc.snapshotCalls, f.conditionTexts("now"))
 			}
 		})
 	}
@@ -266,18 +266,18 @@ func TestSnapshot_ReportsWhatItWaitsFor(t *testing.T) {
 		"one not created":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil }), nil, "False/WaitingForPrerequisites, False/WaitingForPrerequisites"},
 		"no revision":          {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef.ControllerRevisionRef.Name = "gone" }), nil, "False/WaitingForPrerequisites, False/WaitingForPrerequisites"},
 		"another operation":    {machine(), provider.ErrSourceBusy, "False/SourceBusy, False/SourceBusy"},
-		"no place":             {machine(), provider.ErrTooManyOperations, "False/TooManyOperations, False/TooManyOperations"},
+		"no free slot":         {machine(), provider.ErrTooManyOperations, "False/TooManyOperations, False/TooManyOperations"},
 		"independent disks":    {machine(), &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "independent"}, "False/Invalid, False/Invalid"},
 		"an unknown vCenter":   {machine(), provider.ErrNotInUse, "False/UnknownState, False/UnknownState"},
 		"a failure of vSphere": {machine(), errors.Join(errors.New("no space"), &provider.RequeueError{After: time.Minute}), "False/Error, False/Error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, tc.vm, revision(), of("now", 0))
+			f := newFixture(t, tc.vm, revision(), of("now", 0))
 			if tc.err != nil {
-				w.p.err = tc.err
+				f.p.err = tc.err
 			}
-			w.pass("now")
-			if got := w.says("now"); got != tc.want {
+			f.reconcileUntilDone("now")
+			if got := f.conditionTexts("now"); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
@@ -300,15 +300,15 @@ func TestSnapshot_DeletionWaitsForVSphere(t *testing.T) {
 		"removed":       {machine(), deleted, nil, 1, ""},
 		"being removed": {machine(), deleted, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
 		// By a client that has replaced the object by its own manifest.
-		"its owner was taken from it": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
-		"its VM is deleted":           {nil, deleted, errors.New("must not be called"), 0, ""},
-		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, nil, 1, ""},
-		"it has a forged owner":       {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences[0].UID = "forged" }, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
-		"its virtual machine is deleted": {machine(func(vm *vmv1alpha1.VirtualMachine) {
+		"its owner reference was removed": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
+		"its VM is deleted":               {nil, deleted, errors.New("must not be asked"), 0, ""},
+		"another VM has its name":         {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, nil, 1, ""},
+		"it has a forged owner":           {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences[0].UID = "forged" }, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
+		"its virtual machine is being deleted": {machine(func(vm *vmv1alpha1.VirtualMachine) {
 			vm.DeletionTimestamp = &metav1.Time{Time: began}
 			vm.Finalizers = []string{"x/y"}
-		}), deleted, errors.New("must not be called"), 0, ""},
-		"nothing was requested":     {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be called"), 0, ""},
+		}), deleted, errors.New("must not be asked"), 0, ""},
+		"nothing was requested":     {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be asked"), 0, ""},
 		"the vCenter is not in use": {machine(), deleted, provider.ErrNotInUse, 1, "True/, False/UnknownState"},
 		"a revert is in progress":   {machine(), deleted, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites}, 1, "True/, False/WaitingForPrerequisites"},
 	} {
@@ -317,15 +317,15 @@ func TestSnapshot_DeletionWaitsForVSphere(t *testing.T) {
 			if tc.vm != nil {
 				objects = append(objects, tc.vm)
 			}
-			w := newWorld(t, objects...)
-			w.p.removed = tc.err
-			w.pass("now")
+			f := newFixture(t, objects...)
+			f.p.removed = tc.err
+			f.reconcileUntilDone("now")
 			got := ""
-			if s := w.get("now"); s != nil && len(s.Finalizers) > 0 {
-				got = w.says("now")
+			if s := f.get("now"); s != nil && len(s.Finalizers) > 0 {
+				got = f.conditionTexts("now")
 			}
-			if diff := cmp.Diff([]any{tc.stays, tc.removes}, []any{got, w.p.removes}); diff != "" {
-				t.Errorf("remaining objects, and the number of calls to vSphere (-want +got):\n%s", diff)
+			if diff := cmp.Diff([]any{tc.stays, tc.removes}, []any{got, f.p.removes}); diff != "" {
+				t.Errorf("remaining finalizers, and number of removals (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -339,9 +339,9 @@ func TestSnapshot_IsRequeuedAfterAConflict(t *testing.T) {
 		"another version": {apierrors.NewConflict(vmv1alpha1.Resource("virtualmachinesnapshots"), "now", nil), controller.Result{RequeueAfter: time.Second}},
 		"gone":            {apierrors.NewNotFound(vmv1alpha1.Resource("virtualmachinesnapshots"), "now"), controller.Result{}},
 	} {
-		w := newWorld(t, machine(), of("now", 0))
-		w.api.PrependReactor("update", "virtualmachinesnapshots", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
-		got, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "now"})
+		f := newFixture(t, machine(), of("now", 0))
+		f.api.PrependReactor("update", "virtualmachinesnapshots", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+		got, err := f.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "now"})
 		if err != nil || got != tc.want {
 			t.Errorf("%s: result %+v, error %v; want %+v", name, got, err, tc.want)
 		}

@@ -193,9 +193,9 @@ func (p *reconciliation) setNotReady(reason, message string) {
 	p.set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 }
 
-func (p *reconciliation) set(kind string, status metav1.ConditionStatus, reason, message string) {
+func (p *reconciliation) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
 	conditions.Set(&p.snapshot.Status.Conditions, p.now(), metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.snapshot.Generation,
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: p.snapshot.Generation,
 	})
 }
 

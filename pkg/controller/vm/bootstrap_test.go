@@ -46,7 +46,7 @@ func TestBootstrap_ConvertsValuesForTheGuest(t *testing.T) {
 		"Ignition":                             {"ignition", `{"ignition":{"version":"3.4.0"}}`, provider.BootstrapData{Ignition: []byte(`{"ignition":{"version":"3.4.0"}}`)}},
 		"an answer file of Windows":            {"unattend", "\ufeff<a>\r\n\t</a>\r\n", provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "<a>\n\t</a>\n"}}},
 		"a product key":                        {"product-key", "AAAA-BBBB\n", provider.BootstrapData{Sysprep: provider.SysprepData{ProductKey: "AAAA-BBBB"}}},
-		"a password":                           {"password", " with blanks \r\n", provider.BootstrapData{Sysprep: provider.SysprepData{AdministratorPassword: " with blanks "}}},
+		"a password":                           {"password", " with spaces \r\n", provider.BootstrapData{Sysprep: provider.SysprepData{AdministratorPassword: " with spaces "}}},
 		"a password of a domain":               {"domain-password", "x", provider.BootstrapData{Sysprep: provider.SysprepData{DomainPassword: "x"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestBootstrap_ConvertsValuesForTheGuest(t *testing.T) {
 func TestBootstrap_ReportsInvalidValuesByFieldAndKeyOnly(t *testing.T) {
 	for name, tc := range map[string]struct{ key, value, field, why string }{
 		"vendor data that is too long":            {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
-		"no network configuration":                {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
-		"a network configuration in prose":        {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
+		"an invalid network configuration":        {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
+		"a network configuration as text":         {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
 		"an unknown version":                      {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
 		"a long network configuration":            {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", bootstrap.MaxNetworkConfig), "cloudInit.rawNetworkConfig", "the maximum is 16384"},
 		"Butane":                                  {"ignition", "variant: hunter2", "ignition.rawConfig", "is not JSON"},

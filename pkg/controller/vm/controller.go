@@ -187,7 +187,7 @@ type Deps struct {
 	// resync on their own. Their only transform may be controller.StripManagedFields.
 	Informers externalversions.SharedInformerFactory
 	// Host is a client of the management cluster, which has the Secrets and claims. It also has the ControllerRevisions
-	// of versions that did not store them in Slipway's own API.
+	// that earlier versions of Slipway stored there.
 	Host kubernetes.Interface
 	// Provider calls vSphere.
 	Provider provider.Provider
@@ -197,7 +197,7 @@ type Deps struct {
 	Prober probe.Connections
 	// Addresses claims addresses from pools.
 	Addresses claims.Pools
-	// Machines reads the Machines of Kubernetes clusters whose infrastructure the virtual machines are.
+	// Machines reads the Machines that virtual machines are the infrastructure of.
 	Machines owner.Machines
 	// Policy determines how references to instance types are handled. The default is synchronizer.PolicyReference.
 	Policy synchronizer.Policy

@@ -83,7 +83,7 @@ func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
+func TestDeletion_DoesNothingForAPausedVM(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")
 	if result := h.mustReconcile(); result != (controller.Result{}) {
@@ -97,7 +97,7 @@ func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
 	}
 }
 
-func TestPausedDeletion_ReportsThatItWaits(t *testing.T) {
+func TestPausedDeletion_ReportsItsReason(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm       func(*vmv1alpha1.VirtualMachine)
 		provider error
@@ -129,7 +129,7 @@ func TestPausedDeletion_ReportsThatItWaits(t *testing.T) {
 	}
 }
 
-func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
+func TestDeletion_ReportsAnAnnotationThatBlocksIt(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{vmv1alpha1.CheckDeletePrefix + "backup": "the nightly copy runs"}
 	}), photon())
@@ -168,7 +168,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	}
 }
 
-func TestDeletion_WithoutFinalizerOnlyCleansUp(t *testing.T) {
+func TestDeletion_OnlyCleansUpWithoutFinalizer(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}
 	h.probe.Connections = prober
@@ -300,7 +300,7 @@ func TestDeletion_HandlesErrors(t *testing.T) {
 	}
 }
 
-// F58
+// Behaviors F58 of test/behaviours.
 func TestDeletion_ReadsNoReferencedObjects(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"

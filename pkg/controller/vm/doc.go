@@ -21,7 +21,7 @@
 //     pure function.
 //  8. Events are recorded for changes only, and only after the changes were written.
 //  9. A reconcile does not depend on the watch event of its own write: it schedules the next reconcile itself, and
-//     the echo of a status write causes none.
+//     the watch event of a status write causes none.
 //  10. Tools that follow the kstatus convention get correct results. A virtual machine is Current only if it matches
 //     its spec's generation, Failed if a user must change an object, and otherwise InProgress.
 //

@@ -133,7 +133,7 @@ func TestBootstrap_ReportsAMissingKey(t *testing.T) {
 	}
 }
 
-// S2
+// Threat S2 of docs/hardening.md.
 func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 	for name, value := range map[string]string{
 		"escape": "hunter2\u001b", "carriage return": "hunter2\r\n", "no UTF-8": "hunter2\xff",
@@ -167,8 +167,8 @@ func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 	}
 }
 
-// S12: a user who can create a VM can use any Secret of its namespace and none of another namespace, as
-// docs/concepts/security.md describes.
+// Threat S12 of docs/hardening.md: a user who can create a VM can use any Secret of its namespace and none of another
+// namespace, as docs/operations.md describes.
 func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("any", "")), photon())
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}
@@ -216,7 +216,7 @@ func TestImage_IsRequiredUnlessAVMIsAdopted(t *testing.T) {
 	}
 }
 
-func TestImage_WithALicenseAgreementWaitsForItsAcceptance(t *testing.T) {
+func TestImage_WaitsForTheAcceptanceOfItsLicenseAgreement(t *testing.T) {
 	licensed := photon()
 	licensed.Status = vmv1alpha1.VirtualMachineImageStatus{Type: vmv1alpha1.ImageTypeOVF, EULA: true, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
 	h := newHarness(t, fresh(), licensed)
@@ -290,7 +290,7 @@ func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 }
 
 // Unmet prerequisites of a create do not matter for a VM that exists, for example for a recovered one.
-func TestCreatedVM_DropsConditionsOfTheCreation(t *testing.T) {
+func TestCreatedVM_RemovesUnmetCreatePrerequisites(t *testing.T) {
 	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
 	h.mustReconcile()

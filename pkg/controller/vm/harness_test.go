@@ -84,7 +84,7 @@ func (l singleSync) Sync(
 // syncs replaces the synchronizers by one function.
 func (h *harness) syncs(f syncFunc) { h.chain = singleSync{f, h.reader} }
 
-// scripted is a provider with the answers of a test.
+// scripted is a provider with the responses of a test.
 type scripted struct {
 	provider.Provider
 	update func(*provider.Request) (<-chan error, error)
@@ -354,7 +354,7 @@ func (h *harness) mustReconcile() controller.Result {
 	h.t.Helper()
 	result, err := h.tryReconcile()
 	if err != nil {
-		h.t.Fatalf("pass: %v", err)
+		h.t.Fatalf("reconcile: %v", err)
 	}
 	return result
 }

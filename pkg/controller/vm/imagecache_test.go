@@ -284,7 +284,7 @@ func TestImageCache_RequestIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestImageCache_OfAnotherItemIsNotChanged(t *testing.T) {
+func TestImageCache_IsNotChangedIfItBelongsToAnotherItem(t *testing.T) {
 	h := fastHarness(t, fresh(), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) {
 		c.Spec.ContentLibrary.Item = "ubuntu"
 		c.Status.Locations = nil

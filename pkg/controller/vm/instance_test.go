@@ -50,7 +50,7 @@ func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 	}
 }
 
-func TestInstance_OfAnEarlierVMIsReplaced(t *testing.T) {
+func TestInstance_IsReplacedIfItBelongsToAnEarlierVM(t *testing.T) {
 	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
 	old := instance.New(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
 	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
@@ -71,7 +71,7 @@ func TestInstance_OfAnEarlierVMIsReplaced(t *testing.T) {
 	}
 }
 
-func TestInstance_ThatTheCacheLacksIsUsed(t *testing.T) {
+func TestInstance_IsUsedIfTheCacheLacksIt(t *testing.T) {
 	vm := running()
 	h := newHarness(t, vm, photon(), instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
 	h.behind = true
@@ -208,7 +208,7 @@ func TestInstance_GetsLiveChangesDespiteHardwarePaths(t *testing.T) {
 	}
 }
 
-// F138
+// Behaviors F138 of test/behaviours.
 func TestInstance_IsUnchangedIfTheHardwareRefusesALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.mustReconcile()
@@ -222,7 +222,7 @@ func TestInstance_IsUnchangedIfTheHardwareRefusesALiveChange(t *testing.T) {
 	}
 }
 
-// F139
+// Behaviors F139 of test/behaviours.
 func TestReconcile_PowerOffClearsRestartRequired(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}

@@ -27,7 +27,7 @@ func hasMAC(namespace, name, spec, adapter string) func(*vmv1alpha1.VirtualMachi
 	}
 }
 
-func TestMACAddresses_OfSeveralVMsAreReported(t *testing.T) {
+func TestMACAddresses_AreReportedIfSeveralVMsUseThem(t *testing.T) {
 	const a, b = "00:50:56:00:00:0a", "00:50:56:00:00:0b"
 	const end = "; set another macAddress, or none, in all but one"
 	report := func(what string) string {
@@ -68,7 +68,7 @@ func TestMACAddresses_OfSeveralVMsAreReported(t *testing.T) {
 	}
 }
 
-func TestMACAddresses_ThatChangeWakeTheOtherVMs(t *testing.T) {
+func TestMACAddresses_QueueOtherVMsWhenTheyChange(t *testing.T) {
 	const a, b = "00:50:56:00:00:0a", "00:50:56:00:00:0b"
 	others := func(all []handedOut, but string) []string {
 		var names []string

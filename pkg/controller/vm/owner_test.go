@@ -18,7 +18,7 @@ func ownerOwnedBy(apiVersion, kind string, controls bool) metav1.OwnerReference 
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "m", UID: "uid-m", Controller: &controls}
 }
 
-func TestBelongs_ToTheControllingOrAFutureMachine(t *testing.T) {
+func TestReferenceOf_ReturnsTheControllingOrAFutureMachine(t *testing.T) {
 	own, theirs := clusterv1alpha1.SchemeGroupVersion.String(), "cluster.x-k8s.io/v1beta2"
 	for name, tc := range map[string]struct {
 		owners []metav1.OwnerReference

@@ -70,7 +70,7 @@ func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	}
 }
 
-func TestReconcile_OfAStableVMMakesNoCalls(t *testing.T) {
+func TestReconcile_MakesNoCallsForAStableVM(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps + 1 {
@@ -88,8 +88,8 @@ func TestReconcile_OfAStableVMMakesNoCalls(t *testing.T) {
 	}
 }
 
-// F43: the cache of the second reconcile lacks the write of the first. With the cache's resource version, the write
-// would be refused.
+// Behaviors F43 of test/behaviours: the cache of the second reconcile lacks the write of the first. With the cache's
+// resource version, the write would be refused.
 func TestReconcile_SeesOwnWritesBeforeTheCache(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
@@ -121,7 +121,7 @@ func TestPersist_KeepsTransitionTimesOfUnchangedConditions(t *testing.T) {
 	}
 }
 
-// F42
+// Behaviors F42 of test/behaviours.
 func TestPersist_WritesBothReferencesInOneUpdate(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

@@ -137,7 +137,7 @@ func TestPriority_DependsOnTheState(t *testing.T) {
 	}
 }
 
-func TestPriority_OfOtherKindsIsTheFallback(t *testing.T) {
+func TestPriority_IsTheFallbackForOtherKinds(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}}
 	if got, err := Priority(secret, -3); got != -3 || err != nil {
 		t.Errorf("priority %d and error %v, want -3 and none", got, err)

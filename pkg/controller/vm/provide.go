@@ -20,8 +20,8 @@ import (
 )
 
 // gather runs all steps that a create depends on, so that every condition is shown immediately. It returns the request
-// for the provider. The image step is skipped for a virtual machine that exists. nowhere is true if the Machine has not
-// determined a location yet and vSphere cannot have a VM.
+// for the provider. The image step is skipped for a virtual machine that exists. noLocation is true if the Machine has
+// not determined a location yet and vSphere cannot have a VM.
 func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool) (req *provider.Request, noLocation bool, _ error) {
 	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
 	p.Add(addresses.Report)

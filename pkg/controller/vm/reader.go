@@ -289,7 +289,7 @@ func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.Control
 	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
 }
 
-// revisionsOf returns the pinned revisions of vm that the cache or captured has.
+// revisionsOf returns the pinned revisions of vm that the cache or pinned has.
 func (s *revisionStore) revisionsOf(vm *vmv1alpha1.VirtualMachine, pinned []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
 	for _, name := range vmrecord.RevisionNames(vm) {

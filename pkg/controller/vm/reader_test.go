@@ -19,6 +19,7 @@ import (
 )
 
 // The caches of the harness have no instance types and preferences.
+// Behaviors F2, F7, F8, F13, F18, F19 of test/behaviours.
 func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
 	cluster := metav1.ObjectMeta{Name: "small"}
@@ -28,7 +29,7 @@ func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 	for _, kind := range []instancetype.Kind{
 		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
 	} {
-		t.Run("F7 F18 "+string(kind), func(t *testing.T) {
+		t.Run(string(kind), func(t *testing.T) {
 			namespace := ""
 			if kind.Namespaced() {
 				namespace = "ns"
@@ -38,7 +39,7 @@ func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 				t.Errorf("read %+v, %v; want small", got, err)
 			}
 			if _, err := h.reader.Source(t.Context(), kind, namespace, "gone"); !apierrors.IsNotFound(err) {
-				t.Errorf("F8 F19 error %v, want NotFound", err)
+				t.Errorf("error %v, want NotFound", err)
 			}
 			h.api.fail["get "+kind.Resource()] = errTest
 			if _, err := h.reader.Source(t.Context(), kind, namespace, "small"); !errors.Is(err, errTest) {
@@ -47,7 +48,7 @@ func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 		})
 	}
 	if _, err := h.reader.Source(t.Context(), "deployment", "ns", "small"); err == nil {
-		t.Error("F2 F13 a deployment was read as an instance type")
+		t.Error("a deployment was read as an instance type")
 	}
 }
 
@@ -81,7 +82,7 @@ func TestReader_ReportsAnotherKindWithTheName(t *testing.T) {
 	}
 }
 
-func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
+func TestReader_SuggestsASimilarName(t *testing.T) {
 	absent := apierrors.NewNotFound(itv1alpha1.Resource("virtualmachineinstancetypes"), "u1.smal")
 	cluster := func(name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
 		if name != "u1.smal" {

@@ -203,7 +203,7 @@ func (p *reconciliation) vmWithConditions() *vmv1alpha1.VirtualMachine {
 	return &vm
 }
 
-// observe applies an answer of the provider.
+// observe applies a response of the provider.
 func (p *reconciliation) observe(result provider.Result) {
 	p.AddResult(&result)
 	all := p.Merge(p.VM, p.Now)

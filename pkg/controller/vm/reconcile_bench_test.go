@@ -59,7 +59,7 @@ func (h *harness) reconcile(t testing.TB) {
 
 // The limits are a third of the allocations before synchronizers shared one copy and one effective spec. Most of the
 // remaining allocations compare the object with the stored one.
-func TestReconcile_OfAStableVMAllocatesLittle(t *testing.T) {
+func TestReconcile_AllocatesLittleForAStableVM(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sized bool
 		limit float64

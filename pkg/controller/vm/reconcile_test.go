@@ -225,7 +225,7 @@ func TestReconcile_ReturnsItsErrorDespiteAConflict(t *testing.T) {
 	}
 }
 
-// F31 F41 F59: a failing synchronizer blocks only the create.
+// Behaviors F31, F41, F59 of test/behaviours: a failing synchronizer blocks only the create.
 func TestReconcile_FailingSynchronizerBlocksOnlyTheCreate(t *testing.T) {
 	broken := func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
@@ -279,7 +279,7 @@ func running(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMach
 	return vm
 }
 
-// F59
+// Behaviors F59 of test/behaviours.
 func TestReconcile_PowersOffWithoutAResolvedSize(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
@@ -291,7 +291,8 @@ func TestReconcile_PowersOffWithoutAResolvedSize(t *testing.T) {
 	}
 }
 
-// F43: the status is written with the resource version that the first write returned. The server refuses any other.
+// Behaviors F43 of test/behaviours: the status is written with the resource version that the first write returned. The
+// server refuses any other.
 func TestReconcile_WritesTheSynchronizedSpecOnceBeforeTheStatus(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// S3
+// Threat S3 of docs/hardening.md.
 func TestPersist_WritesAStatusWithoutItsInvalidPart(t *testing.T) {
 	for name, spoil := range map[string]func(*vmv1alpha1.VirtualMachineStatus){
 		"long message": func(st *vmv1alpha1.VirtualMachineStatus) {

@@ -105,7 +105,7 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 	}
 }
 
-func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
+func TestRevert_IsNotChargedAfterItIsWithdrawn(t *testing.T) {
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }), photon())
 	h.mustReconcile()
 	if got, ok := h.vm().Annotations[vmv1alpha1.AnnotationReverting]; ok {

@@ -77,7 +77,7 @@ func (h *harness) hostCalls() []string {
 	return calls
 }
 
-// F3
+// Behaviors F3 of test/behaviours.
 func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	h := capturing(t)
 	h.mustReconcile()
@@ -97,7 +97,8 @@ func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	}
 }
 
-// F8: The collector has marked the revision, and has seen no reference to it before the status was written.
+// Behaviors F8 of test/behaviours: The collector has marked the revision, and has seen no reference to it before the
+// status was written.
 func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 	for name, during := range map[string]func(*harness, string) error{
 		"deleted": func(h *harness, name string) error {
@@ -162,7 +163,7 @@ func upgradedHarness(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	return h, old
 }
 
-// F3
+// Behaviors F3 of test/behaviours.
 func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 	h, old := upgradedHarness(t)
 	h.mustReconcile()
@@ -186,7 +187,7 @@ func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 	}
 }
 
-// F8
+// Behaviors F8 of test/behaviours.
 func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error

@@ -92,7 +92,7 @@ func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 	}
 }
 
-// F2
+// Behaviors F2 of test/behaviours.
 func TestShard_ReconcilesWaitForPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())

@@ -112,7 +112,7 @@ func TestSize_StatusShowsWhichPartWasAppliedLive(t *testing.T) {
 }
 
 // A process that is killed while it adds CPUs stores nothing about it.
-func TestSize_FollowsVSphereWhateverWasRecorded(t *testing.T) {
+func TestSize_IsTheSizeInVSphereEvenIfTheStatusDiffers(t *testing.T) {
 	shows := func(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
 		q := resource.MustParse(memory)
 		return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: &q}

@@ -60,7 +60,7 @@ func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 	}
 }
 
-func TestReconcile_RecordsTheStartOfADelayedCreate(t *testing.T) {
+func TestReconcile_WritesTheStartOfADelayedCreate(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Phase = vmv1alpha1.PhasePending
 		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "waiting for a slot")
@@ -114,7 +114,7 @@ func TestReconcile_WritesOperationsOfAnExistingVMImmediately(t *testing.T) {
 	}
 }
 
-func TestReconcile_CreatesAVanishedVMInTheNextReconcile(t *testing.T) {
+func TestReconcile_CreatesAMissingVMInTheNextReconcile(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")

@@ -28,7 +28,7 @@ func gzipped(t *testing.T, text string) string {
 }
 
 // cloud-init ignores user data without one of its markers, and reports that only in a log of the guest.
-func TestUserData_IsDecodedOrRejected(t *testing.T) {
+func TestUserData_IsUnpackedOrRejected(t *testing.T) {
 	const config = "#cloud-config\npackages: [nginx]\n"
 	const ignored = "False/Invalid: is ignored by cloud-init: it must begin with #cloud-config, #!, #include or another marker of user data, or be a MIME archive"
 	inBase64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

@@ -19,8 +19,8 @@ type Fence struct {
 	now   func() reading
 
 	mu sync.Mutex
-	// proved is the time before the last successful renewal was sent, or zero.
-	proved reading
+	// renewedAt is the time before the last successful renewal was sent, or zero.
+	renewedAt reading
 	// changed is closed by the next renewal and by Close.
 	changed chan struct{}
 	// ended is set after another holder was observed, and before the Lease is released.
@@ -44,14 +44,14 @@ func (f *Fence) Check() error {
 }
 
 func (f *Fence) check() error {
-	if f.ended || f.proved.monotonic.IsZero() || elapsed(f.proved, f.now()) >= f.limit {
+	if f.ended || f.renewedAt.monotonic.IsZero() || elapsed(f.renewedAt, f.now()) >= f.limit {
 		return ErrClosed
 	}
 	return nil
 }
 
-// Wait returns nil as soon as the process may act, ErrClosed if the Fence is closed for good, and the error of ctx when ctx
-// is done.
+// Wait returns nil as soon as the process may act, ErrClosed if the Fence is closed for good, and the error of ctx when
+// ctx is done.
 func (f *Fence) Wait(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -75,11 +75,12 @@ func (f *Fence) Wait(ctx context.Context) error {
 func (f *Fence) renew(sent reading) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.proved = sent
+	f.renewedAt = sent
 	f.wake()
 }
 
-// Close closes the Fence for good and reports whether this was the first call. It is called before the Lease is released.
+// Close closes the Fence for good and reports whether this was the first call. It is called before the Lease is
+// released.
 func (f *Fence) Close() (first bool) {
 	if f == nil {
 		return false

@@ -40,10 +40,10 @@ func TestWait_ContinuesWithTheNextRenewal(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- f.Wait(t.Context()) }()
 		synctest.Wait()
-		f.renew(ago(time.Hour)) // An answer that took too long proves nothing.
+		f.renew(ago(time.Hour)) // A response that took too long does not open the fence.
 		synctest.Wait()
 		if len(waited) != 0 {
-			t.Fatal("it went on while the fence was closed")
+			t.Fatal("Wait returned while the fence was closed")
 		}
 		f.renew(read())
 		if err := <-waited; err != nil {
@@ -65,7 +65,7 @@ func TestWait_EndsWhenTheFenceIsClosed(t *testing.T) {
 		go func() { waited <- f.Wait(t.Context()) }()
 		synctest.Wait()
 		if !f.Close() || f.Close() {
-			t.Error("it does not tell the first time from the others")
+			t.Error("Close does not distinguish the first call from later calls")
 		}
 		if err := <-waited; !errors.Is(err, ErrClosed) {
 			t.Errorf("the wait ended with %v", err)
@@ -80,7 +80,7 @@ func TestWait_EndsWhenTheFenceIsClosed(t *testing.T) {
 func TestElapsed_IsTheLongerOfTwoClocks(t *testing.T) {
 	from := read()
 	for name, tc := range map[string]struct{ monotonic, wall, want time.Duration }{
-		"both go":                     {3 * time.Second, 3 * time.Second, 3 * time.Second},
+		"both clocks run":             {3 * time.Second, 3 * time.Second, 3 * time.Second},
 		"the machine was suspended":   {3 * time.Second, time.Hour, time.Hour},
 		"the wall clock was set back": {3 * time.Second, -time.Hour, 3 * time.Second},
 	} {
@@ -90,7 +90,7 @@ func TestElapsed_IsTheLongerOfTwoClocks(t *testing.T) {
 		}
 	}
 	if now := read(); now.wall != now.monotonic.Round(0) {
-		t.Errorf("the wall clock says %s, the other %s", now.wall, now.monotonic)
+		t.Errorf("the wall clock reads %s, the monotonic clock %s", now.wall, now.monotonic)
 	}
 }
 
@@ -100,93 +100,93 @@ func ago(d time.Duration) reading {
 	return reading{monotonic: now.monotonic.Add(-d), wall: now.wall.Add(-d)}
 }
 
-func TestFence_ThatIsNilIsOpen(t *testing.T) {
+func TestNilFence_IsOpen(t *testing.T) {
 	var f *Fence
 	if f.Check() != nil || f.Wait(t.Context()) != nil {
 		t.Error("closed")
 	}
 }
 
-// remote is the Lease in the API server.
-type remote struct {
+// fakeLock is a lock with the Lease in the API server.
+type fakeLock struct {
 	resourcelock.Interface
 	record resourcelock.LeaderElectionRecord
-	// takes is the duration of a request.
-	takes time.Duration
-	err   error
+	// duration is the duration of a request.
+	duration time.Duration
+	err      error
 }
 
-func (r *remote) Identity() string { return "me" }
-func (r *remote) Describe() string { return "lease" }
-func (r *remote) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+func (r *fakeLock) Identity() string { return "me" }
+func (r *fakeLock) Describe() string { return "lease" }
+func (r *fakeLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	return &r.record, nil, r.err
 }
 
-func (r *remote) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
-	time.Sleep(r.takes)
+func (r *fakeLock) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	time.Sleep(r.duration)
 	if r.err == nil {
 		r.record = record
 	}
 	return r.err
 }
 
-func (r *remote) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (r *fakeLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return r.Update(ctx, record)
 }
 
 func TestLock_RenewsTheFenceOnlyAfterSuccess(t *testing.T) {
-	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaderTransitions: 3}
+	record := resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaderTransitions: 3}
 	working := true
 	synctest.Test(t, func(t *testing.T) {
-		f, r := New(limit), &remote{takes: limit - time.Second}
-		var lost []error
-		l := f.Lock(r, func() bool { return working }, func(err error) { lost = append(lost, err) })
+		f, r := New(limit), &fakeLock{duration: limit - time.Second}
+		var losses []error
+		l := f.Lock(r, func() bool { return working }, func(err error) { losses = append(losses, err) })
 		r.record = resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaderTransitions: 2}
-		if _, _, _ = l.Get(t.Context()); len(lost) != 0 {
-			t.Fatalf("%v, before this process held the Lease", lost)
+		if _, _, _ = l.Get(t.Context()); len(losses) != 0 {
+			t.Fatalf("%v, before this process held the Lease", losses)
 		}
-		r.err = errors.New("away")
-		if l.Update(t.Context(), mine) == nil || f.Check() == nil {
+		r.err = errors.New("unreachable")
+		if l.Update(t.Context(), record) == nil || f.Check() == nil {
 			t.Error("open after a renewal that failed")
 		}
 		r.err = nil
-		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil {
+		if err := errors.Join(l.Update(t.Context(), record), f.Check()); err != nil {
 			t.Errorf("closed after a renewal: %v", err)
 		}
 		time.Sleep(time.Second)
 		if f.Check() == nil {
-			t.Error("the limit counts from the answer, want from the request")
+			t.Error("the limit is measured from the response, want from the request")
 		}
-		r.takes = 0
+		r.duration = 0
 		if l.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaderTransitions: 3}) == nil || r.record.HolderIdentity != "me" {
-			t.Error("the Lease was given back while work may go on")
+			t.Error("the Lease was released while work under it still runs")
 		}
-		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil || len(lost) != 0 {
-			t.Errorf("the Lease was kept, and what waits does not go on: %v, %v", err, lost)
+		if err := errors.Join(l.Update(t.Context(), record), f.Check()); err != nil || len(losses) != 0 {
+			t.Errorf("after the refused release: error %v, losses %v; want an open fence", err, losses)
 		}
-		mine.LeaderTransitions = 5 // another process held it and released it.
-		if l.Update(t.Context(), mine) == nil || f.Check() == nil || len(lost) != 1 {
-			t.Errorf("it goes on after another holder; lost %v", lost)
+		record.LeaderTransitions = 5 // another process held it and released it.
+		if l.Update(t.Context(), record) == nil || f.Check() == nil || len(losses) != 1 {
+			t.Errorf("the fence is open after another holder; losses %v", losses)
 		}
 		r.record.HolderIdentity = "other"
-		if _, _, _ = l.Get(t.Context()); len(lost) != 1 {
-			t.Errorf("superseded was called %d times for one loss", len(lost))
+		if _, _, _ = l.Get(t.Context()); len(losses) != 1 {
+			t.Errorf("superseded was called %d times for one loss", len(losses))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		f, r := New(limit), &remote{}
-		lost := 0
-		l := f.Lock(r, func() bool { return working }, func(error) { lost++ })
-		if err := errors.Join(l.Create(t.Context(), mine), f.Check()); err != nil {
-			t.Errorf("closed after the Lease was made: %v", err)
+		f, r := New(limit), &fakeLock{}
+		losses := 0
+		l := f.Lock(r, func() bool { return working }, func(error) { losses++ })
+		if err := errors.Join(l.Create(t.Context(), record), f.Check()); err != nil {
+			t.Errorf("closed after the Lease was created: %v", err)
 		}
 		r.record.HolderIdentity = "other"
-		if _, _, _ = l.Get(t.Context()); lost != 1 || f.Check() == nil {
-			t.Error("it goes on while another has the Lease")
+		if _, _, _ = l.Get(t.Context()); losses != 1 || f.Check() == nil {
+			t.Error("the fence is open while another process holds the Lease")
 		}
 		working = false
 		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || r.record.HolderIdentity != "" {
-			t.Errorf("the Lease was not given back at the end: %v", err)
+			t.Errorf("the Lease was not released after all work had ended: %v", err)
 		}
 	})
 }

@@ -16,27 +16,28 @@ var errWorking = errors.New("the Lease is not released before all work has ended
 
 // Lock returns a lock for an election that opens the Fence at each renewal.
 //
-// The elector releases a Lease that it could not renew. The lock refuses that until working returns false, because work under
-// the Lease still runs. When another process has held the Lease after this one, superseded is called once, and the Fence stays
-// closed.
+// The elector releases a Lease that it could not renew. The lock refuses the release until working returns false,
+// because work under the Lease still runs. When another process has held the Lease after this one, superseded is called
+// once, and the Fence stays closed.
 func (f *Fence) Lock(lock resourcelock.Interface, working func() bool, superseded func(error)) resourcelock.Interface {
-	return &provingLock{Interface: lock, fence: f, working: working, superseded: superseded}
+	return &fencingLock{Interface: lock, fence: f, working: working, superseded: superseded}
 }
 
-// provingLock is used by one elector at a time.
-type provingLock struct {
+// fencingLock is used by one elector at a time.
+type fencingLock struct {
 	resourcelock.Interface
 	fence      *Fence
 	working    func() bool
 	superseded func(error)
 
-	// held is set after this process has held the Lease. transitions is the number of changes of the holder at that time.
+	// held is set after this process has held the Lease. transitions is the number of changes of the holder at that
+	// time.
 	held        bool
 	transitions int
 }
 
 // Get implements resourcelock.Interface.
-func (l *provingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+func (l *fencingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && l.held && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
 		l.recordLoss(fmt.Errorf("another replica has the Lease %s now: %s", l.Describe(), record.HolderIdentity))
@@ -45,12 +46,12 @@ func (l *provingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionReco
 }
 
 // Create implements resourcelock.Interface.
-func (l *provingLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *fencingLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.prove(ctx, record, l.Interface.Create)
 }
 
 // Update implements resourcelock.Interface.
-func (l *provingLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *fencingLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	switch {
 	case record.HolderIdentity == "" && l.working():
 		return errWorking
@@ -64,8 +65,8 @@ func (l *provingLock) Update(ctx context.Context, record resourcelock.LeaderElec
 	return l.prove(ctx, record, l.Interface.Update)
 }
 
-// prove sends a request that acquires or renews the Lease.
-func (l *provingLock) prove(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+// prove sends a request that acquires or renews the Lease. A success opens the Fence.
+func (l *fencingLock) prove(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	sent := l.fence.now()
 	if err := send(ctx, record); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (l *provingLock) prove(ctx context.Context, record resourcelock.LeaderElect
 	return nil
 }
 
-func (l *provingLock) recordLoss(err error) {
+func (l *fencingLock) recordLoss(err error) {
 	if l.fence.Close() {
 		l.superseded(err)
 	}

@@ -28,8 +28,8 @@ type Counter interface {
 	Stats() priorityqueue.Stats
 }
 
-// Collector returns a collector of the workqueue metrics of a queue. All have the label
-// name:
+// Collector returns a collector of the workqueue metrics of a queue. All metrics have the
+// label name:
 //
 //	workqueue_depth{priority}                    ready keys
 //	workqueue_queue_duration_seconds{priority}   time from ready to hand-out
@@ -39,7 +39,7 @@ type Counter interface {
 //	workqueue_unfinished_work_seconds            sum of the times that keys have been in process
 //	workqueue_longest_running_processor_seconds  the longest of these times
 //
-// The first 25 priorities have series of their own, the others share the series with
+// The first 25 priorities have their own series. The other priorities share the series with
 // priority "other". The collector describes nothing in advance, so that it can be
 // registered together with component-base's metrics of the same names, which do not have
 // the label priority.

@@ -25,7 +25,7 @@ func Run(t *testing.T, newTarget MakeTarget) {
 		{"an unread hypervisor means an unknown state", testUnknown},
 		{"a repeated create runs once", testCreatesOnce},
 		{"a reconcile without changes sends no requests", testSteady},
-		{"creates are limited and the next is woken", testCreateLimit},
+		{"creates are limited, and a waiting object gets an event", testCreateLimit},
 		{"the power state follows the spec", testPower},
 		{"without an effective spec only power off works", testUnresolved},
 		{"without prerequisites nothing is created", testPrerequisites},
@@ -33,7 +33,7 @@ func Run(t *testing.T, newTarget MakeTarget) {
 		{"deleting a VM that does not exist succeeds", testDeleteMissing},
 		{"a VM of another object is not changed", testForeign},
 		{"a forgotten object uses no create slot", testForget},
-		{"the blocking call waits", testBlocking},
+		{"CreateOrUpdateVirtualMachine waits for the operation", testBlocking},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, newTarget) })
 	}
@@ -55,7 +55,7 @@ func testUnknown(t *testing.T, newTarget MakeTarget) {
 	o.until("the VM runs", poweredOn(req), req)
 }
 
-// readable reports whether a reconcile succeeds beyond ErrUnknownState.
+// readable reports whether the state of the hypervisor is known.
 func (o *observer) readable() bool {
 	probe := o.Request("probe")
 	probe.PrerequisitesReady = false
@@ -82,7 +82,7 @@ func testCreatesOnce(t *testing.T, newTarget MakeTarget) {
 	}
 }
 
-// hasCreatedCondition reports whether the provider has set condition Created.
+// hasCreatedCondition reports whether the provider has set the Created condition.
 func (o *observer) hasCreatedCondition(req *provider.Request) bool {
 	return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) != nil
 }
@@ -91,7 +91,7 @@ func testSteady(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the VM runs", poweredOn(req), req)
-	o.until("nothing is left to do", func() bool { ch, err := o.reconcile(req); return ch == nil && err == nil }, req)
+	o.until("the VM is in the desired state", func() bool { ch, err := o.reconcile(req); return ch == nil && err == nil }, req)
 	calls, status := o.Calls(), req.VM.Status.DeepCopy()
 	for range 10 {
 		if ch, err := o.reconcile(req); ch != nil || err != nil {

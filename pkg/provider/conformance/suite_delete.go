@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// remove calls delete, first immediately and then after every event, until nothing is left.
+// remove calls delete immediately and after every event, until the deletion is complete.
 func (o *observer) remove(req *provider.Request) {
 	o.t.Helper()
 	deadline := time.NewTimer(timeout)

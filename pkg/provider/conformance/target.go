@@ -88,7 +88,7 @@ func (o *observer) delete(req *provider.Request) error {
 	return err
 }
 
-// until reconciles the requests, first immediately and then after every event, until done returns true.
+// until reconciles the requests immediately and after every event, until done returns true.
 func (o *observer) until(what string, done func() bool, reqs ...*provider.Request) {
 	o.t.Helper()
 	deadline := time.NewTimer(timeout)

@@ -56,8 +56,8 @@ func (p *reconciliation) create(ctx context.Context) error {
 	return p.startCreate(ctx, op, parts...)
 }
 
-// startCreate starts op, which creates a virtual machine or completes an interrupted create. A failed create is retried
-// early if parts have changed.
+// startCreate starts op, which creates a virtual machine or completes an interrupted create. After a failure, a change
+// of parts causes an immediate retry.
 func (p *reconciliation) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
 	op.Detail = fmt.Sprintf("%016x", hash(parts...))
 	if hold := p.state.outcomes.HoldFor(op, p.req.Now); hold != nil {

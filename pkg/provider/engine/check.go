@@ -20,7 +20,7 @@ import (
 // checkResult is the result of a check of prerequisites.
 type checkResult struct {
 	report driver.Report
-	// inputHash identifies the inputs of the check. It is 0 for a result that a create has reported.
+	// inputHash identifies the inputs of the check. It is 0 if a create has reported the result.
 	inputHash uint64
 	at        time.Time
 	// failures is the number of consecutive failures of the same check before this one.
@@ -56,8 +56,8 @@ func (p *reconciliation) check(ctx context.Context, kinds ...string) (started bo
 	return err == nil, err
 }
 
-// withOwnSpec returns w for a check. If the effective spec cannot be resolved, it uses the networks and disks of the
-// object's own spec.
+// withOwnSpec returns w for a check. If the effective spec cannot be resolved, the check uses the networks and disks of
+// the object's spec.
 func withOwnSpec(w *driver.Desired, vm *vmv1alpha1.VirtualMachine) *driver.Desired {
 	if w.Effective != nil {
 		return w
@@ -97,15 +97,15 @@ func (p *reconciliation) checkRecorder(of uint64) func(driver.Report) {
 	}
 }
 
-// reportChecks writes the result of the checks into the conditions, with the time of the check. The caller may set the
-// same conditions in every reconcile; with the current time, each reconcile would change the status. A successful
-// result is removed after the status has it.
+// reportChecks writes the result of the checks into the conditions. It uses the time of the check, because the current
+// time would change the status in every reconcile. A successful
+// result is removed after it is in status.
 func (p *reconciliation) reportChecks() {
 	c := p.state.lastCheck
 	if c == nil {
 		return
 	}
-	told := true
+	isReported := true
 	for kind, err := range c.report {
 		status, reason, message := metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, ""
 		var note *driver.NoteError
@@ -116,9 +116,9 @@ func (p *reconciliation) reportChecks() {
 			status, reason, message = metav1.ConditionFalse, reasonOf(err), err.Error()
 		}
 		p.SetAt(c.at, kind, status, reason, message)
-		told = told && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, kind)
+		isReported = isReported && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, kind)
 	}
-	if told && c.report.Err() == nil && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) {
+	if isReported && c.report.Err() == nil && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) {
 		p.engine.updateState(p.key, p.uid(), func(r *objectState) { r.lastCheck = nil })
 		p.state.lastCheck = nil
 	}

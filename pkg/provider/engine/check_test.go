@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// checker records the desired states that it must check.
+// checker records the desired states for which Check is called.
 type checker struct {
 	*fake.Driver
 	mu   sync.Mutex
@@ -29,10 +29,10 @@ func (c *checker) Check(_ context.Context, w *driver.Desired, _ ...string) drive
 	return driver.Report{vmv1alpha1.ConditionNetworkReady: &driver.NotUsableError{Message: "vSphere has no network", Missing: true}}
 }
 
-func TestCheck_CoversTheSpecOfAVMWithoutASize(t *testing.T) {
+func TestCheck_UsesTheSpecOfAVMWithoutASize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &checker{Driver: fake.New()}
-		s := &scene{t: t, driver: c.Driver, Engine: engine.New(engine.Options{Driver: c})}
+		s := &testSetup{t: t, driver: c.Driver, Engine: engine.New(engine.Options{Driver: c})}
 		run(t, s.Engine)
 		synctest.Wait()
 		req := newRequest("vm")
@@ -41,7 +41,7 @@ func TestCheck_CoversTheSpecOfAVMWithoutASize(t *testing.T) {
 		req.VM.Spec.StorageClass = "missing"
 		_ = s.reconcile(req)
 		if len(c.seen) == 0 || c.seen[0].Effective == nil || c.seen[0].Effective.Network == nil || c.seen[0].Effective.StorageClass != "missing" {
-			t.Fatalf("checked %+v, want the network and the class of the spec", c.seen)
+			t.Fatalf("Check was called for %+v, want the network and the class of the spec", c.seen)
 		}
 		if got := conditionOf(req, vmv1alpha1.ConditionNetworkReady); got != "False NotFound vSphere has no network" || created(req) != "False WaitingForPrerequisites" {
 			t.Errorf("NetworkReady is %s, Created %s", got, created(req))

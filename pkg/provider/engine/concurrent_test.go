@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// lateDriver calls between after an observation and before the reconcile acts on it.
-type lateDriver struct {
+// interleavingDriver calls between once, after an observation and before the reconcile acts on it.
+type interleavingDriver struct {
 	*fake.Driver
 	between func()
 }
 
-func (d *lateDriver) Observe(id driver.Identity) driver.Observed {
+func (d *interleavingDriver) Observe(id driver.Identity) driver.Observed {
 	s := d.Driver.Observe(id)
 	if between := d.between; between != nil {
 		d.between = nil
@@ -31,16 +31,16 @@ func (d *lateDriver) Observe(id driver.Identity) driver.Observed {
 	return s
 }
 
-// The reconcile of the virtual machine has read that no operation runs. A snapshot starts before the reconcile starts
-// its operation.
+// The reconcile has read the state, and no operation runs. Then a snapshot starts before the reconcile starts its
+// own operation.
 func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &lateDriver{Driver: fake.New()}
+		d := &interleavingDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})
 		run(t, e)
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d.Driver}
-		req := s.running("vm")
+		s := &testSetup{t: t, Engine: e, driver: d.Driver}
+		req := s.runningVM("vm")
 		release := d.Block()
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 		d.between = func() {
@@ -48,7 +48,7 @@ func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) 
 				t.Fatalf("the snapshot: error %v, want ErrReconcileInProgress", err)
 			}
 		}
-		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
+		if r, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("the reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
 		release()
@@ -58,22 +58,22 @@ func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) 
 	})
 }
 
-// The reconcile has observed the guest before its restart, and then finds that no operation runs.
-func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
+// The reconcile has observed the guest before a restart that has ended when the reconcile acts.
+func TestRestart_IsNotRepeatedByAReconcileThatStartedBeforeItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &lateDriver{Driver: fake.New()}
+		d := &interleavingDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})
 		run(t, e)
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d.Driver}
-		req := s.running("vm")
+		s := &testSetup{t: t, Engine: e, driver: d.Driver}
+		req := s.runningVM("vm")
 		release := d.Block()
 		req.VM.Spec.NextRestartTime = time.Now().Format(time.RFC3339Nano)
-		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != string(driver.KindRestart) {
+		if r, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != string(driver.KindRestart) {
 			t.Fatalf("started %q, error %v; want a restart", r.Started, err)
 		}
 		d.between = func() { release(); synctest.Wait() }
-		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
+		if r, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("the late reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
 		if err := s.reconcile(req); err != nil || d.OperationCount(driver.KindRestart) != 1 {

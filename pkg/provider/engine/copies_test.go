@@ -33,26 +33,26 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 		confirm   func(*provider.Request)
 		elsewhere string
 		err       error
-		// created is the condition an hour later. says is contained in its message.
-		created, says string
+		// created is the Created condition an hour later. Its message contains wantMessage.
+		created, wantMessage string
 	}{
-		"it is not visible":              {created: "Unknown Missing", says: "it may still be running"},
+		"it is not visible":              {created: "Unknown Missing", wantMessage: "it may still be running"},
 		"it was destroyed":               {event: func(v *fake.VM) { v.Destroyed = true }, created: "True Succeeded"},
 		"its deletion is confirmed":      {confirm: gone, created: "True Succeeded"},
 		"another ID is confirmed":        {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedMissing] = "vm-0" }, created: "Unknown Missing"},
-		"destroyed, and there is a copy": {event: func(v *fake.VM) { v.Destroyed, v.Copies = true, []string{"vm-9"} }, created: "Unknown CopyFound", says: "vm-9"},
-		"confirmed, and there is a copy": {event: func(v *fake.VM) { v.Copies = []string{"vm-9"} }, confirm: gone, created: "Unknown CopyFound", says: "vm-9"},
-		"another vCenter has it":         {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", says: "vm-7 in vCenter west"},
-		"another vCenter is unreachable": {event: func(v *fake.VM) { v.Destroyed = true }, err: errors.New("vCenter west is unreachable"), created: "Unknown UnknownState", says: "vCenter west is unreachable"},
+		"destroyed, and there is a copy": {event: func(v *fake.VM) { v.Destroyed, v.Copies = true, []string{"vm-9"} }, created: "Unknown CopyFound", wantMessage: "vm-9"},
+		"confirmed, and there is a copy": {event: func(v *fake.VM) { v.Copies = []string{"vm-9"} }, confirm: gone, created: "Unknown CopyFound", wantMessage: "vm-9"},
+		"another vCenter has it":         {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", wantMessage: "vm-7 in vCenter west"},
+		"another vCenter is unreachable": {event: func(v *fake.VM) { v.Destroyed = true }, err: errors.New("vCenter west is unreachable"), created: "Unknown UnknownState", wantMessage: "vCenter west is unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := fake.New()
-				s := &scene{t: t, driver: d}
+				s := &testSetup{t: t, driver: d}
 				s.Engine = engine.New(engine.Options{Driver: d, FindElsewhere: func(context.Context, driver.Identity) (string, error) { return tc.elsewhere, tc.err }})
 				run(t, s.Engine)
 				synctest.Wait()
-				req := s.running("vm")
+				req := s.runningVM("vm")
 				req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 				if tc.confirm != nil {
 					tc.confirm(req)
@@ -72,8 +72,8 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 				if got := created(req); got != tc.created {
 					t.Errorf("Created %s, want %s", got, tc.created)
 				}
-				if c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated); !strings.Contains(c.Message, tc.says) {
-					t.Errorf("message %q, want %q in it", c.Message, tc.says)
+				if c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated); !strings.Contains(c.Message, tc.wantMessage) {
+					t.Errorf("message %q, want %q in it", c.Message, tc.wantMessage)
 				}
 				want := 1
 				if tc.created == "True Succeeded" {
@@ -98,8 +98,8 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 		"confirmed, by default": {confirmed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(s *scene) {
-				req := s.running("vm")
+			runInBubble(t, func(s *testSetup) {
+				req := s.runningVM("vm")
 				req.VM.Spec.WhenMissing = tc.whenMissing
 				if tc.confirmed {
 					req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: req.VM.Status.UniqueID}
@@ -112,8 +112,8 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 					time.Sleep(time.Hour)
 				}
 				c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
-				if says := "it is not recreated"; !strings.Contains(c.Message, says) {
-					t.Errorf("message %q, want %q in it", c.Message, says)
+				if wantMessage := "it is not recreated"; !strings.Contains(c.Message, wantMessage) {
+					t.Errorf("message %q, want %q in it", c.Message, wantMessage)
 				}
 				if n := s.driver.CreatedCount(); n != 1 {
 					t.Errorf("%d VMs were created, want only the first", n)
@@ -125,8 +125,8 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 
 // One of the copies may be the VM, so an administrator must decide.
 func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Copies = true, []string{"vm-9"} })
 		_ = s.remove(req)
 		time.Sleep(time.Hour)
@@ -142,9 +142,9 @@ func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 }
 
 // After a process was killed between the destroy and the status update, the next process knows only the status.
-func TestDeletion_RecordsANewIDBeforeItDestroysTheVM(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+func TestDeletion_WritesANewIDToStatusBeforeItDestroysTheVM(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
 		err := s.remove(req)
 		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.OperationCount(driver.KindPowerOff) != 0 {
@@ -156,7 +156,7 @@ func TestDeletion_RecordsANewIDBeforeItDestroysTheVM(t *testing.T) {
 	})
 }
 
-// The files of a VM that is only missing in the inventory look like the files of a failed create.
+// If a VM is missing only in the inventory, its files look like the files of a failed create.
 func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		never bool
@@ -170,10 +170,10 @@ func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) 
 		"exists":        {want: 1}, // the destroy
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(s *scene) {
+			runInBubble(t, func(s *testSetup) {
 				req := newRequest("vm")
 				if !tc.never {
-					req = s.running("vm")
+					req = s.runningVM("vm")
 				}
 				req.FastDeploy = vmv1alpha1.FastDeployDirect
 				if tc.event != nil {
@@ -196,40 +196,40 @@ func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) 
 	}
 }
 
-// found is a hypervisor in which a search finds VMs that the inventory does not have. This happens if a host is added
-// again, because vCenter puts its VMs into another folder.
-type found struct {
+// rediscoveringDriver is a hypervisor in which a search finds VMs that the inventory does not have. This happens if a
+// host is added again, because vCenter puts its VMs into another folder.
+type rediscoveringDriver struct {
 	*fake.Driver
 	back []string
 }
 
-func (d *found) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
+func (d *rediscoveringDriver) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
 	if slices.Contains(d.back, id.InstanceUUID) {
 		d.Change(id.InstanceUUID, func(v *fake.VM) { v.Hidden = false })
 	}
 	return d.Driver.Search(ctx, id)
 }
 
-func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
+func TestSearch_ClearsTheAbsenceOfAVMThatItFinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &found{Driver: fake.New()}
-		s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
+		d := &rediscoveringDriver{Driver: fake.New()}
+		s := &testSetup{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
 		run(t, s.Engine)
 		synctest.Wait()
-		var lost []*provider.Request
+		var missing []*provider.Request
 		for i := range 7 {
-			req := s.running(fmt.Sprintf("vm-%d", i))
+			req := s.runningVM(fmt.Sprintf("vm-%d", i))
 			s.hide(req, true)
-			lost = append(lost, req)
+			missing = append(missing, req)
 		}
-		for _, req := range lost {
+		for _, req := range missing {
 			_ = s.reconcile(req)
 		}
-		if n, many := s.Missing(); n != len(lost) || !many {
-			t.Fatalf("%d missing, many: %t; want %d and true", n, many, len(lost))
+		if n, many := s.Missing(); n != len(missing) || !many {
+			t.Fatalf("%d missing, many: %t; want %d and true", n, many, len(missing))
 		}
 		time.Sleep(time.Hour)
-		for _, req := range lost {
+		for _, req := range missing {
 			d.back = append(d.back, string(req.VM.UID))
 			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 				t.Fatalf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))
@@ -238,7 +238,7 @@ func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
 		if n, many := s.Missing(); n != 0 || many {
 			t.Errorf("%d missing, many: %t; want none", n, many)
 		}
-		if err := s.remove(lost[0]); err != nil {
+		if err := s.remove(missing[0]); err != nil {
 			t.Errorf("deletion of a reappeared VM = %v, want success", err)
 		}
 	})

@@ -81,10 +81,10 @@ func (p *reconciliation) removeAbsent(ctx context.Context, copies []string) erro
 		return &provider.RequeueError{After: recheckInterval, Reason: "a vSphere VM with the same identity may be this VM. To delete the object and keep that VM, set the annotation " +
 			vmv1alpha1.AnnotationConfirmedMissing + "=" + p.desired.Identity.UniqueID}
 	}
-	if rest := p.remainingGrace(); rest > 0 && !isConfirmedDeleted(p.req.VM) {
+	if remaining := p.remainingGrace(); remaining > 0 && !isConfirmedDeleted(p.req.VM) {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
 			fmt.Sprintf("; the object is deleted if the VM does not reappear within %s", p.engine.opts.MissingGrace))
-		return &provider.RequeueError{After: rest, Reason: "a missing virtual machine may reappear"}
+		return &provider.RequeueError{After: remaining, Reason: "a missing virtual machine may reappear"}
 	}
 	return nil
 }

@@ -18,46 +18,46 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// asked is a hypervisor that records the identity of the last search.
-type asked struct {
+// searchRecorder is a driver that records the identity of the last search.
+type searchRecorder struct {
 	*fake.Driver
 	last driver.Identity
 }
 
-func (d *asked) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
+func (d *searchRecorder) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
 	d.last = id
 	return d.Driver.Search(ctx, id)
 }
 
-// A create whose response was lost may continue in the hypervisor, and so may a create of an earlier process. The
+// A create may continue in the hypervisor if its response was lost, or if an earlier process has started it. The
 // status at the time of the deletion does not show this.
 func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
-		old, fails, lacks bool
-		created           string
-		want              bool
+		earlierProcess, fails, notReady bool
+		created                         string
+		want                            bool
 	}{
-		"no create":     {lacks: true, created: "False WaitingForPrerequisites"},
+		"no create":     {notReady: true, created: "False WaitingForPrerequisites"},
 		"response lost": {fails: true, created: "False Error", want: true},
-		"response lost, then the image is missing":   {fails: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
-		"earlier process, then the image is missing": {old: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
-		"earlier process without a status":           {old: true, want: true},
+		"response lost, then the image is missing":   {fails: true, notReady: true, created: "False WaitingForPrerequisites", want: true},
+		"earlier process, then the image is missing": {earlierProcess: true, notReady: true, created: "False WaitingForPrerequisites", want: true},
+		"earlier process without a status":           {earlierProcess: true, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &asked{Driver: fake.New()}
-				s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d})}
+				d := &searchRecorder{Driver: fake.New()}
+				s := &testSetup{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d})}
 				run(t, s.Engine)
 				synctest.Wait()
 				req := newRequest("vm")
-				if !tc.old {
+				if !tc.earlierProcess {
 					req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Second))
 				}
 				if tc.fails {
-					d.FailNext(driver.KindCreate, errors.New("no answer"))
+					d.FailNext(driver.KindCreate, errors.New("no response"))
 					s.reconcileWithDelays(req)
 				}
-				if tc.lacks {
+				if tc.notReady {
 					req.PrerequisitesReady = false
 					s.reconcileWithDelays(req)
 				}
@@ -69,7 +69,7 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d.last.MayHaveStartedCreate != tc.want {
-					t.Errorf("Attempted = %v in the search, want %v", d.last.MayHaveStartedCreate, tc.want)
+					t.Errorf("MayHaveStartedCreate = %v in the search, want %v", d.last.MayHaveStartedCreate, tc.want)
 				}
 			})
 		})
@@ -77,7 +77,7 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 }
 
 // reconcileWithDelays reconciles until a requeue with a delay or success.
-func (s *scene) reconcileWithDelays(req *provider.Request) {
+func (s *testSetup) reconcileWithDelays(req *provider.Request) {
 	s.t.Helper()
 	if err := s.reconcile(req); err != nil {
 		if _, again := provider.AsRequeue(err); !again {

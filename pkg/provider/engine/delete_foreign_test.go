@@ -14,8 +14,8 @@ import (
 func TestDeletion_ClearsTheIDOfAVMThatItDoesNotOwn(t *testing.T) {
 	for name, owner := range map[string]string{"no owner": "", "owned by another object": "another"} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(s *scene) {
-				req := s.running("vm")
+			runInBubble(t, func(s *testSetup) {
+				req := s.runningVM("vm")
 				s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Owner = owner })
 				if err := s.remove(req); err != nil {
 					t.Fatal(err)

@@ -37,8 +37,8 @@ func TestDeletePowerOff_FollowsTheSpec(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(powerOff{})); diff != "" || got.detail() != tc.detail {
 				t.Errorf("power off %q, want %q (-want +got):\n%s", got.detail(), tc.detail, diff)
 			}
-			asked := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, WaitsForGuest: tc.want.mode != hard}
-			if isInterruptible(&asked, got) {
+			own := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, WaitsForGuest: tc.want.mode != hard}
+			if isInterruptible(&own, got) {
 				t.Error("a deletion interrupts its own power off")
 			}
 			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", WaitsForGuest: true}); !isInterruptible(&other, got) {

@@ -32,15 +32,15 @@ type Limits struct {
 	Creates int
 	// Reconfigurations, PowerChanges and Deletes default to 32 each, the maximum number of concurrent calls to vCenter.
 	Reconfigurations, PowerChanges, Deletes int
-	// Publishes defaults to 4 (judgement). Each reads all disks of a virtual machine.
+	// Publishes defaults to 4 (judgement). Each publication reads all disks of a virtual machine.
 	Publishes int
-	// Promotions defaults to 4 (judgement). Each copies whole disks of a running virtual machine.
+	// Promotions defaults to 4 (judgement). Each promotion copies whole disks of a running virtual machine.
 	Promotions int
 	// Snapshots limits the creation and removal of snapshots and reverts, which write memory and disks. Defaults to 8
 	// (judgement).
 	Snapshots int
-	// ImageCopies limits copies of images to datastores. Defaults to 4: vCenter runs at most 8 concurrent copies on a
-	// host, and creates need some of them. Source: VMware, "Limits on Simultaneous Migrations": a provisioning
+	// ImageCopies limits copies of images to datastores. Defaults to 4. vCenter runs at most 8 concurrent copies on a
+	// host, and creates also need copies. Source: VMware, "Limits on Simultaneous Migrations": a provisioning
 	// operation costs 1 of 8.
 	ImageCopies int
 }
@@ -57,8 +57,8 @@ type Options struct {
 	// MissingGrace is how long a virtual machine must be missing before it is recreated, or before its object may be
 	// deleted. Defaults to one minute.
 	MissingGrace time.Duration
-	// FindElsewhere, if set, describes a virtual machine in another hypervisor that has the identity of a missing one. It
-	// returns an empty string if there is none.
+	// FindElsewhere, if set, describes a virtual machine in another hypervisor that has the identity of a missing one.
+	// It returns an empty string if there is none.
 	FindElsewhere func(ctx context.Context, id driver.Identity) (string, error)
 	// RecordPause is the minimum age of a stored record before it is rewritten only for labels and annotations.
 	// Defaults to one minute.
@@ -99,7 +99,7 @@ type Engine struct {
 
 var _ provider.Provider = (*Engine)(nil)
 
-// New returns an Engine. It knows no state until Run is called.
+// New returns an Engine. It has no observed state until Run is called.
 func New(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -138,8 +138,8 @@ func (p *reconciliation) reportWaitingForSlot(kind driver.Kind) {
 	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "waiting for a free slot to "+string(kind))
 }
 
-// complete completes an interrupted create. The caller resolves the data for a create only while the condition Created
-// is False, so it is available from the second reconcile on.
+// complete completes an interrupted create. The caller resolves the data for a create only while the Created condition
+// is False, so the data is available from the second reconcile on.
 func (p *reconciliation) complete(ctx context.Context, m driver.Machine) error {
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "completing an interrupted create")
 	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.desired.Effective == nil {

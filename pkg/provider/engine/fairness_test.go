@@ -16,41 +16,41 @@ import (
 
 func TestSlots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const places, flood = 12, 2000
+		const slots, others = 12, 2000
 		d := fake.New()
-		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: places}})
+		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: slots}})
 		run(t, e)
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d}
+		s := &testSetup{t: t, Engine: e, driver: d}
 		release := d.Block()
 		waiting := map[provider.Key]*provider.Request{}
-		ask := func(namespace, name string) {
+		request := func(namespace, name string) {
 			req := newRequest(name)
 			req.VM.Namespace = namespace
-			if r, _ := s.once(req, e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+			if r, _ := s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 				waiting[provider.KeyOf(req.VM)] = req
 			}
 		}
-		for i := range places + flood {
-			ask("flood", fmt.Sprintf("vm-%d", i))
+		for i := range slots + others {
+			request("flood", fmt.Sprintf("vm-%d", i))
 		}
-		ask("victim", "vm")
-		if len(waiting) != flood+1 {
-			t.Fatalf("%d objects wait, want %d", len(waiting), flood+1)
+		request("victim", "vm")
+		if len(waiting) != others+1 {
+			t.Fatalf("%d objects wait, want %d", len(waiting), others+1)
 		}
 
-		watching, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		hints := make(chan provider.Key, flood)
-		go e.Watch(watching, func(h provider.Event) { hints <- h.Key })
+		events := make(chan provider.Key, others)
+		go e.Watch(ctx, func(h provider.Event) { events <- h.Key })
 		release()
-		for started := 1; started <= places+1; {
-			key := <-hints
+		for started := 1; started <= slots+1; {
+			key := <-events
 			req := waiting[key]
 			if req == nil {
 				continue
 			}
-			if r, _ := s.once(req, e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+			if r, _ := s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 				continue
 			}
 			if key.Namespace == "victim" {
@@ -59,6 +59,6 @@ func TestSlots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 			delete(waiting, key)
 			started++
 		}
-		t.Errorf("the next %d creates were all in the other namespace", places+1)
+		t.Errorf("the next %d creates were all in the other namespace", slots+1)
 	})
 }

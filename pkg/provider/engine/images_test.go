@@ -35,7 +35,7 @@ func imageOperation(kind, detail string) (provider.ImageOperation, chan error) {
 }
 
 func TestImageCopies_AreLimited(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		var ends []chan error
 		for i := range 5 {
 			op, end := imageOperation(provider.ImageCopy, fmt.Sprint(i))
@@ -56,19 +56,19 @@ func TestImageCopies_AreLimited(t *testing.T) {
 		if all := s.ImageOperations(); len(all) != 4 || all["0"].Progress != 30 || all["0"].Ended {
 			t.Errorf("operations %+v, want four at 30 percent", all)
 		}
-		hinted := make(chan provider.Key, 10)
+		events := make(chan provider.Key, 10)
 		watching, stop := context.WithCancel(s.t.Context())
 		defer stop()
-		go s.Watch(watching, func(h provider.Event) { hinted <- h.Key })
+		go s.Watch(watching, func(h provider.Event) { events <- h.Key })
 		synctest.Wait()
-		for len(hinted) > 0 {
-			<-hinted
+		for len(events) > 0 {
+			<-events
 		}
 		ends[0] <- nil
 		synctest.Wait()
 		got := map[string]bool{}
-		for len(hinted) > 0 {
-			got[(<-hinted).Name] = true
+		for len(events) > 0 {
+			got[(<-events).Name] = true
 		}
 		if !got["0"] || !got["4"] {
 			t.Errorf("events %v, want the ended copy and the waiting copy", got)
@@ -88,8 +88,8 @@ func TestImageCopies_AreLimited(t *testing.T) {
 }
 
 func TestImageOperations_AreRetriedWithIncreasingDelays(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		fail := func(location string, err error) (held time.Duration) {
+	runInBubble(t, func(s *testSetup) {
+		fail := func(location string, err error) (mustWait time.Duration) {
 			t.Helper()
 			op, end := imageOperation(provider.ImageCopy, location)
 			if err := s.StartImageOperation(s.t.Context(), location, op); err != nil {
@@ -98,8 +98,8 @@ func TestImageOperations_AreRetriedWithIncreasingDelays(t *testing.T) {
 			end <- err
 			synctest.Wait()
 			s.EndImageOperation(location)
-			held, _ = provider.AsRequeue(s.StartImageOperation(s.t.Context(), location, op))
-			return held
+			mustWait, _ = provider.AsRequeue(s.StartImageOperation(s.t.Context(), location, op))
+			return mustWait
 		}
 		for _, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
 			if got := fail("a", provider.ErrNoSpace); got != want {
@@ -127,7 +127,7 @@ func TestImageOperations_AreRetriedWithIncreasingDelays(t *testing.T) {
 }
 
 func TestEndImageOperation_InterruptsARunningOperation(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		for _, location := range []string{"a", "b"} {
 			op, _ := imageOperation(provider.ImageCopy, location)
 			if err := s.StartImageOperation(s.t.Context(), location, op); err != nil {
@@ -147,7 +147,7 @@ func TestEndImageOperation_InterruptsARunningOperation(t *testing.T) {
 	})
 }
 
-// An incomplete copy cannot be used, so it gets no time to end.
+// An incomplete copy cannot be used, so the shutdown does not wait for it.
 func TestImageOperations_EndImmediatelyAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(engine.Options{Driver: fake.New()})
@@ -160,13 +160,13 @@ func TestImageOperations_EndImmediatelyAtShutdown(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		began, cause := time.Now(), errors.New("the Lease is lost")
+		started, cause := time.Now(), errors.New("the Lease is lost")
 		stop(cause)
 		<-ended
 		if got := e.ImageOperations()["a"]; !got.Ended || !errors.Is(got.Err, cause) {
 			t.Errorf("operation ended: %t, error %v; want %v", got.Ended, got.Err, cause)
 		}
-		if after := time.Since(began); after != 0 {
+		if after := time.Since(started); after != 0 {
 			t.Errorf("it ended after %s, want immediately", after)
 		}
 	})

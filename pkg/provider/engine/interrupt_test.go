@@ -18,59 +18,59 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// begun are operations that have not ended, each with the request of the object. begin starts the operation if a
-// reconcile of the object does not start it.
-var begun = []struct {
+// operationCases are the operations during which the object changes. request returns the object's request. begin starts
+// the operation if a reconcile of the object does not start it.
+var operationCases = []struct {
 	kind    driver.Kind
-	request func(*scene) *provider.Request
-	begin   func(*scene, *provider.Request) error
+	request func(*testSetup) *provider.Request
+	begin   func(*testSetup, *provider.Request) error
 }{
-	{driver.KindCreate, func(*scene) *provider.Request { return newRequest("vm") }, nil},
-	{driver.KindReconfigure, func(s *scene) *provider.Request {
-		req := s.stopped("vm")
+	{driver.KindCreate, func(*testSetup) *provider.Request { return newRequest("vm") }, nil},
+	{driver.KindReconfigure, func(s *testSetup) *provider.Request {
+		req := s.poweredOffVM("vm")
 		resize(req)
 		return req
 	}, nil},
-	{driver.KindPowerOn, func(s *scene) *provider.Request {
-		req := s.stopped("vm")
+	{driver.KindPowerOn, func(s *testSetup) *provider.Request {
+		req := s.poweredOffVM("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 		return req
 	}, nil},
-	{driver.KindPowerOff, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindPowerOff, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		return req
 	}, nil},
-	{driver.KindSuspend, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindSuspend, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeSoft
 		return req
 	}, nil},
-	{driver.KindRestart, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindRestart, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		req.VM.Spec.NextRestartTime, req.VM.Spec.RestartMode = time.Now().UTC().Format(time.RFC3339Nano), vmv1alpha1.PowerOpModeSoft
 		return req
 	}, nil},
-	{driver.KindPromote, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindPromote, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Depending = 1 })
 		return req
 	}, nil},
-	{driver.KindSnapshot, func(s *scene) *provider.Request { return s.running("vm") }, func(s *scene, req *provider.Request) error {
+	{driver.KindSnapshot, func(s *testSetup) *provider.Request { return s.runningVM("vm") }, func(s *testSetup, req *provider.Request) error {
 		_, err := s.Snapshot(s.t.Context(), snapshotOf(req, "now"))
 		return err
 	}},
-	{driver.KindRemoveSnapshot, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindRemoveSnapshot, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		s.createSnapshot(req, "before")
 		return req
-	}, func(s *scene, req *provider.Request) error {
+	}, func(s *testSetup, req *provider.Request) error {
 		snapshot := snapshotOf(req, "before")
 		snapshot.UniqueID = "snapshot-before"
 		return s.RemoveSnapshot(s.t.Context(), snapshot)
 	}},
-	{driver.KindRevert, func(s *scene) *provider.Request {
-		req := s.running("vm")
+	{driver.KindRevert, func(s *testSetup) *provider.Request {
+		req := s.runningVM("vm")
 		snapshot := s.createSnapshot(req, "before")
 		req.VM.Spec.CurrentSnapshotName, req.Revert = snapshot.Name, &provider.RevertTarget{Name: snapshot.Name, UID: snapshot.UID, UniqueID: snapshot.UniqueID}
 		return req
@@ -82,48 +82,49 @@ func resize(req *provider.Request) {
 	req.Effective.GuestID = "otherGuest"
 }
 
-// wishes are changes during the operation, and their expected results.
-var wishes = []struct {
-	name   string
-	wish   func(*provider.Request)
-	fulfil func(*scene, *provider.Request) error
-	met    func(*scene, *provider.Request) bool
-	// ends are the operations that the change interrupts. It waits for all others.
-	ends []driver.Kind
+// changeCases are the changes during an operation, and their expected results.
+var changeCases = []struct {
+	name string
+	// change changes the request. finish reconciles until the change is applied. applied checks the result.
+	change  func(*provider.Request)
+	finish  func(*testSetup, *provider.Request) error
+	applied func(*testSetup, *provider.Request) bool
+	// interrupts are the kinds of operations that the change interrupts. It waits for all others.
+	interrupts []driver.Kind
 }{
-	{"no change", func(*provider.Request) {}, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
-		return s.driver.VMs()[string(req.VM.UID)].PowerState == wanted(req)
+	{"no change", func(*provider.Request) {}, (*testSetup).reconcile, func(s *testSetup, req *provider.Request) bool {
+		return s.driver.VMs()[string(req.VM.UID)].PowerState == desiredPowerState(req)
 	}, nil},
-	{"another size", resize, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
-		return wanted(req) != vmv1alpha1.PoweredOff || s.driver.VMs()[string(req.VM.UID)].Effective.GuestID == "otherGuest"
+	{"another size", resize, (*testSetup).reconcile, func(s *testSetup, req *provider.Request) bool {
+		return desiredPowerState(req) != vmv1alpha1.PoweredOff || s.driver.VMs()[string(req.VM.UID)].Effective.GuestID == "otherGuest"
 	}, nil},
 	{"off", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
-	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
-	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*scene).reconcile,
+	}, (*testSetup).reconcile, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*testSetup).reconcile,
 		inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend}},
 	{"suspended", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	}, (*scene).reconcile, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	}, (*testSetup).reconcile, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
 	{"restarted hard", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.RestartMode = vmv1alpha1.PoweredOn, vmv1alpha1.PowerOpModeHard
 		req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
-	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
+	}, (*testSetup).reconcile, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
 	{"deleted", func(req *provider.Request) {
 		req.VM.DeletionTimestamp, req.VM.Spec.PowerOffMode = &metav1.Time{Time: time.Now()}, vmv1alpha1.PowerOpModeHard
-	}, (*scene).remove, func(s *scene, _ *provider.Request) bool { return len(s.driver.VMs()) == 0 },
+	}, (*testSetup).remove, func(s *testSetup, _ *provider.Request) bool { return len(s.driver.VMs()) == 0 },
 		[]driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
 }
 
-func wanted(req *provider.Request) vmv1alpha1.PowerState {
+func desiredPowerState(req *provider.Request) vmv1alpha1.PowerState {
 	if req.VM.Spec.PowerState == "" {
 		return vmv1alpha1.PoweredOn
 	}
 	return req.VM.Spec.PowerState
 }
 
-func inState(state vmv1alpha1.PowerState) func(*scene, *provider.Request) bool {
-	return func(s *scene, req *provider.Request) bool {
+func inState(state vmv1alpha1.PowerState) func(*testSetup, *provider.Request) bool {
+	return func(s *testSetup, req *provider.Request) bool {
 		return s.driver.VMs()[string(req.VM.UID)].PowerState == state
 	}
 }
@@ -131,43 +132,43 @@ func inState(state vmv1alpha1.PowerState) func(*scene, *provider.Request) bool {
 // Only one operation of a virtual machine runs at a time. A change interrupts the operation or waits for its end, and
 // is then applied.
 func TestOperation_IsInterruptedOrAwaitedAfterAChange(t *testing.T) {
-	for _, b := range begun {
-		for _, w := range wishes {
-			t.Run(string(b.kind)+", "+w.name, func(t *testing.T) {
-				inBubble(t, func(s *scene) {
-					req := b.request(s)
-					before, ran, release := s.driver.Calls(), s.driver.OperationCount(b.kind), s.driver.Block()
+	for _, oc := range operationCases {
+		for _, cc := range changeCases {
+			t.Run(string(oc.kind)+", "+cc.name, func(t *testing.T) {
+				runInBubble(t, func(s *testSetup) {
+					req := oc.request(s)
+					callsBefore, countBefore, release := s.driver.Calls(), s.driver.OperationCount(oc.kind), s.driver.Block()
 					defer release()
-					if b.begin == nil {
-						first, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-						if first.Started != string(b.kind) {
-							t.Fatalf("started %q, error %v; want %s", first.Started, err, b.kind)
+					if oc.begin == nil {
+						first, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
+						if first.Started != string(oc.kind) {
+							t.Fatalf("started %q, error %v; want %s", first.Started, err, oc.kind)
 						}
-					} else if err := b.begin(s, req); !errors.Is(err, provider.ErrReconcileInProgress) {
-						t.Fatalf("%s = %v, want ErrReconcileInProgress", b.kind, err)
+					} else if err := oc.begin(s, req); !errors.Is(err, provider.ErrReconcileInProgress) {
+						t.Fatalf("%s = %v, want ErrReconcileInProgress", oc.kind, err)
 					}
-					w.wish(req)
-					wish := s.CreateOrUpdateVirtualMachineAsync
+					cc.change(req)
+					call := s.CreateOrUpdateVirtualMachineAsync
 					if req.VM.DeletionTimestamp != nil {
-						wish = s.DeleteVirtualMachine
+						call = s.DeleteVirtualMachine
 					}
-					second, err := s.once(req, wish)
+					second, err := s.reconcileOnce(req, call)
 					if second.Ended != nil || !errors.Is(err, provider.ErrReconcileInProgress) {
 						t.Errorf("started %q, error %v; want no other operation and ErrReconcileInProgress", second.Started, err)
 					}
 					release()
 					synctest.Wait()
-					if ended, ends := s.driver.OperationCount(b.kind) == ran, slices.Contains(w.ends, b.kind); ended != ends {
+					if ended, ends := s.driver.OperationCount(oc.kind) == countBefore, slices.Contains(cc.interrupts, oc.kind); ended != ends {
 						t.Errorf("interrupted: %t, want %t", ended, ends)
 					}
-					if b.kind == driver.KindRevert && req.VM.DeletionTimestamp == nil {
+					if oc.kind == driver.KindRevert && req.VM.DeletionTimestamp == nil {
 						return // the object must be restored first
 					}
-					if err := w.fulfil(s, req); err != nil && !mayFail(req) {
+					if err := cc.finish(s, req); err != nil && !mayFail(req) {
 						t.Errorf("result: %v", err)
 					}
-					if w.met != nil && !w.met(s, req) {
-						t.Errorf("result: %+v after %d operations", s.driver.VMs(), s.driver.Calls()-before)
+					if cc.applied != nil && !cc.applied(s, req) {
+						t.Errorf("result: %+v after %d operations", s.driver.VMs(), s.driver.Calls()-callsBefore)
 					}
 				})
 			})

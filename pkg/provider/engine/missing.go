@@ -28,7 +28,7 @@ func hasExisted(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.UniqueID != ""
 }
 
-// reasonsForMissing are the reasons of condition Created for a missing virtual machine.
+// reasonsForMissing are the reasons of the Created condition for a missing virtual machine.
 var reasonsForMissing = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
 
 // firstMissing returns when the virtual machine was first missing, according to this process or to the status.
@@ -69,19 +69,19 @@ func (p *reconciliation) handleMissing(ctx context.Context, copies []string) (ag
 		what += "; vCenter has no task that destroyed it, so it may still be running. To recreate it (spec.whenMissing), confirm that it is deleted with the annotation " +
 			vmv1alpha1.AnnotationConfirmedMissing + "=" + p.desired.Identity.UniqueID
 	default:
-		rest := p.remainingGrace()
-		if rest <= 0 {
+		remaining := p.remainingGrace()
+		if remaining <= 0 {
 			return true, nil
 		}
 		what += fmt.Sprintf("; it is recreated if it does not reappear within %s (spec.whenMissing)", p.engine.opts.MissingGrace)
-		err = &provider.RequeueError{After: rest, Reason: "a missing virtual machine may reappear"}
+		err = &provider.RequeueError{After: remaining, Reason: "a missing virtual machine may reappear"}
 	}
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what)
 	return false, err
 }
 
-// reportCopies reports copies of a missing virtual machine in the conditions. It does not change them. It returns false
-// if there are none.
+// reportCopies reports copies of a missing virtual machine in the conditions and returns true. It returns false if
+// there are no copies. It does not change the copies.
 func (p *reconciliation) reportCopies(what string, copies []string) bool {
 	if p.state.absence.elsewhere != "" {
 		copies = append(slices.Clone(copies), p.state.absence.elsewhere)
@@ -120,7 +120,7 @@ func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (p
 		e.updateState(p.key, p.uid(), func(r *objectState) {
 			if found == driver.Found {
 				r.absence = nil
-				e.breaker.clearMissing(p.key) // the next reconcile finds no recorded absence to clear
+				e.breaker.clearMissing(p.key) // the next reconcile has no recorded absence to clear
 				return
 			}
 			if r.absence != nil {
@@ -152,7 +152,7 @@ func (p *reconciliation) remainingGrace() time.Duration {
 	return max(p.state.absence.since.Add(p.engine.opts.MissingGrace).Sub(p.req.Now), 0)
 }
 
-// reportManyMissing reports in condition Created that the circuit breaker for mass disappearance has tripped.
+// reportManyMissing reports in the Created condition that the circuit breaker for mass disappearance has tripped.
 func (p *reconciliation) reportManyMissing(what string) {
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonManyMissing, what+
 		"; many other VMs are missing too, so none is created or deleted until they reappear. To confirm that this VM is deleted, set the annotation "+

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// scene is an engine with a hypervisor in memory, in a synctest bubble.
-type scene struct {
+// testSetup is an engine with a fake driver, in a synctest bubble.
+type testSetup struct {
 	t *testing.T
 	*engine.Engine
 	driver *fake.Driver
@@ -28,11 +28,11 @@ type scene struct {
 	permit func() error
 }
 
-func inBubble(t *testing.T, test func(*scene)) {
+func runInBubble(t *testing.T, test func(*testSetup)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
-		s := &scene{t: t, driver: d}
+		s := &testSetup{t: t, driver: d}
 		s.Engine = engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}, Permit: func() error {
 			if s.permit == nil {
 				return nil
@@ -46,29 +46,29 @@ func inBubble(t *testing.T, test func(*scene)) {
 }
 
 // reconcile reconciles until no operation runs, and returns the last error.
-func (s *scene) reconcile(req *provider.Request) error {
+func (s *testSetup) reconcile(req *provider.Request) error {
 	s.t.Helper()
 	return s.until(req, s.CreateOrUpdateVirtualMachineAsync)
 }
 
-func (s *scene) remove(req *provider.Request) error {
+func (s *testSetup) remove(req *provider.Request) error {
 	s.t.Helper()
 	return s.until(req, s.DeleteVirtualMachine)
 }
 
-func (s *scene) until(req *provider.Request, call call) error {
+func (s *testSetup) until(req *provider.Request, call call) error {
 	s.t.Helper()
 	for range 20 {
-		r, err := s.once(req, call)
+		r, err := s.reconcileOnce(req, call)
 		if r.Ended == nil && !errors.Is(err, provider.ErrReconcileInProgress) {
 			return err
 		}
 	}
-	s.t.Fatal("no end after 20 operations")
+	s.t.Fatal("operations are still started after 20 reconciles")
 	return nil
 }
 
-func (s *scene) once(req *provider.Request, call call) (provider.Result, error) {
+func (s *testSetup) reconcileOnce(req *provider.Request, call call) (provider.Result, error) {
 	s.t.Helper()
 	req.Now = time.Now()
 	r, err := call(s.t.Context(), req)
@@ -77,8 +77,8 @@ func (s *scene) once(req *provider.Request, call call) (provider.Result, error) 
 	return r, err
 }
 
-// running creates a VM and returns its request.
-func (s *scene) running(name string) *provider.Request {
+// runningVM creates a VM and returns its request.
+func (s *testSetup) runningVM(name string) *provider.Request {
 	s.t.Helper()
 	req := newRequest(name)
 	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
@@ -87,11 +87,11 @@ func (s *scene) running(name string) *provider.Request {
 	return req
 }
 
-func (s *scene) hide(req *provider.Request, hidden bool) {
+func (s *testSetup) hide(req *provider.Request, hidden bool) {
 	s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden = hidden })
 }
 
-// created returns the status and the reason of condition Created.
+// created returns the status and the reason of the Created condition.
 func created(req *provider.Request) string {
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
@@ -101,8 +101,8 @@ func created(req *provider.Request) string {
 }
 
 func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		id := req.VM.Status.UniqueID
 		s.hide(req, true)
 		for range 3 {
@@ -122,10 +122,10 @@ func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 }
 
 func TestMissingVM_IsUnknownWhileTheSearchFails(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		s.hide(req, true)
-		s.driver.FailNext(driver.KindSearch, errors.New("no answer"))
+		s.driver.FailNext(driver.KindSearch, errors.New("no response"))
 		err := s.reconcile(req)
 		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown UnknownState" {
 			t.Errorf("error %v, Created %s; want a requeue and UnknownState", err, created(req))
@@ -134,8 +134,8 @@ func TestMissingVM_IsUnknownWhileTheSearchFails(t *testing.T) {
 }
 
 func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, true })
 		err := s.reconcile(req)
@@ -150,9 +150,9 @@ func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
 	})
 }
 
-func TestDeletion_OfAMissingVMWaitsForTheGracePeriod(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req, confirmed := s.running("vm"), s.running("confirmed")
+func TestDeletion_WaitsForTheGracePeriodOfAMissingVM(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req, confirmed := s.runningVM("vm"), s.runningVM("confirmed")
 		s.hide(req, true)
 		s.hide(confirmed, true)
 		confirmed.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: confirmed.VM.Status.UniqueID}
@@ -171,8 +171,8 @@ func TestDeletion_OfAMissingVMWaitsForTheGracePeriod(t *testing.T) {
 	})
 }
 
-func TestDeletion_OfAnObjectWithoutAVMIsImmediate(t *testing.T) {
-	inBubble(t, func(s *scene) {
+func TestDeletion_IsImmediateIfTheVMNeverExisted(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
 		if err := s.remove(newRequest("never")); err != nil {
 			t.Errorf("deletion = %v, want success", err)
 		}
@@ -182,31 +182,31 @@ func TestDeletion_OfAnObjectWithoutAVMIsImmediate(t *testing.T) {
 	})
 }
 
-func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
-	inBubble(t, func(s *scene) {
+func TestCircuitBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
 		var reqs []*provider.Request
 		for i := range 40 {
-			req := s.running(fmt.Sprintf("vm-%02d", i))
+			req := s.runningVM(fmt.Sprintf("vm-%02d", i))
 			req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 			reqs = append(reqs, req)
 		}
-		lost, kept := reqs[:7], reqs[7]
-		for _, req := range lost {
+		missing, kept := reqs[:7], reqs[7]
+		for _, req := range missing {
 			s.hide(req, true)
 			_ = s.reconcile(req)
 		}
 		time.Sleep(time.Hour)
-		for _, req := range lost {
+		for _, req := range missing {
 			err := s.reconcile(req)
 			if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown ManyMissing" {
 				t.Fatalf("%s: error %v, Created %s; want ManyMissing and a requeue", req.VM.Name, err, created(req))
 			}
 		}
-		if n, many := s.Missing(); n != len(lost) || !many {
-			t.Errorf("%d missing, many: %t; want %d and true", n, many, len(lost))
+		if n, many := s.Missing(); n != len(missing) || !many {
+			t.Errorf("%d missing, many: %t; want %d and true", n, many, len(missing))
 		}
 		if err := s.remove(kept); err == nil || s.driver.OperationCount(driver.KindDelete) != 0 {
-			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.OperationCount(driver.KindDelete))
+			t.Errorf("deletion of a visible VM = %v, %d deletes; want it to wait", err, s.driver.OperationCount(driver.KindDelete))
 		}
 		fresh := newRequest("fresh")
 		if err := s.reconcile(fresh); err != nil || created(fresh) != "True Succeeded" {
@@ -215,13 +215,13 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		if err := s.remove(fresh); err == nil {
 			t.Error("a VM was deleted while the circuit breaker is tripped")
 		}
-		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: lost[0].VM.Status.UniqueID}
-		s.driver.Forget(string(lost[0].VM.UID))
+		missing[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: missing[0].VM.Status.UniqueID}
+		s.driver.Forget(string(missing[0].VM.UID))
 		time.Sleep(2 * time.Minute)
-		if err := s.reconcile(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
-			t.Errorf("after a confirmation: error %v, Created %s; want it recreated", err, created(lost[0]))
+		if err := s.reconcile(missing[0]); err != nil || created(missing[0]) != "True Succeeded" {
+			t.Errorf("after a confirmation: error %v, Created %s; want it recreated", err, created(missing[0]))
 		}
-		for _, req := range lost[1:] {
+		for _, req := range missing[1:] {
 			s.hide(req, false)
 			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 				t.Errorf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))

@@ -103,8 +103,8 @@ func (e *Engine) finishOperation(key provider.Key, run *running, err error) {
 	e.dropIfEmpty(run.owner, own)
 }
 
-// recordOutcome records the outcome of an operation. An interrupted operation has no outcome, because something else is
-// desired now. Checks and successful searches store their own results.
+// recordOutcome records the outcome of an operation. An interrupted operation has no outcome, because
+// the desired state has changed. Checks and successful searches store their own results.
 func (r *objectState) recordOutcome(run *running, err error, failure driver.Failure, now time.Time) {
 	kind := run.op.Kind
 	switch {
@@ -119,7 +119,7 @@ func (r *objectState) recordOutcome(run *running, err error, failure driver.Fail
 	r.outcomes = r.outcomes.WithOutcome(kind, run.fingerprint, err, failure, now)
 }
 
-// interrupt interrupts the operation of key if it is still run.
+// interrupt interrupts run if it is still the operation of key.
 func (e *Engine) interrupt(key provider.Key, run *running) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -25,23 +25,23 @@ import (
 // call is a method of a provider.
 type call func(context.Context, *provider.Request) (provider.Result, error)
 
-func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+func TestPowerOff_InterruptsAGuestShutdownWithAnotherMode(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		release := s.driver.Block() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
-		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-		if asked.Ended == nil {
+		result, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
+		if result.Ended == nil {
 			t.Fatalf("no power off was started: %v", err)
 		}
-		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) || len(asked.Ended) != 0 {
-			t.Errorf("reconcile without a change = %v, %d waits ended; want ErrReconcileInProgress and none", err, len(asked.Ended))
+		if _, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) || len(result.Ended) != 0 {
+			t.Errorf("reconcile without a change = %v, %d waits ended; want ErrReconcileInProgress and none", err, len(result.Ended))
 		}
 		req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
-		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("reconcile = %v, want ErrReconcileInProgress", err)
 		}
-		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
+		if err := <-result.Ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
 		}
 		release()
@@ -51,24 +51,24 @@ func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 	})
 }
 
-func TestOperation_IsRestartedImmediatelyAfterAnInterruption(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+func TestOperation_StartsAgainImmediatelyAfterAnInterruption(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		release := s.driver.Block() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
-		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-		if asked.Ended == nil {
+		result, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
+		if result.Ended == nil {
 			t.Fatalf("no power off was started: %v", err)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("reconcile = %v, want ErrReconcileInProgress", err)
 		}
-		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
+		if err := <-result.Ended; !errors.Is(err, context.Canceled) {
 			t.Fatalf("the wait for the guest ended with %v, want it cancelled", err)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		again, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		again, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
 		if again.Ended == nil {
 			t.Errorf("reconcile = %v, want the power off started again immediately", err)
 		}
@@ -76,18 +76,18 @@ func TestOperation_IsRestartedImmediatelyAfterAnInterruption(t *testing.T) {
 	})
 }
 
-func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
+func TestDeletion_InterruptsAGuestShutdownWithAnotherMode(t *testing.T) {
 	for mode, ends := range map[vmv1alpha1.PowerOpMode]bool{vmv1alpha1.PowerOpModeTrySoft: false, vmv1alpha1.PowerOpModeHard: true} {
 		t.Run(string(mode), func(t *testing.T) {
-			inBubble(t, func(s *scene) {
-				req := s.running("vm")
+			runInBubble(t, func(s *testSetup) {
+				req := s.runningVM("vm")
 				release := s.driver.Block()
 				req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
-				if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+				if _, err := s.reconcileOnce(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 					t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 				}
 				req.VM.Spec.PowerOffMode = mode
-				again, err := s.once(req, s.DeleteVirtualMachine)
+				again, err := s.reconcileOnce(req, s.DeleteVirtualMachine)
 				if !errors.Is(err, provider.ErrReconcileInProgress) || again.Ended != nil {
 					t.Errorf("deletion during a guest shutdown = %v, want ErrReconcileInProgress", err)
 				}
@@ -105,19 +105,19 @@ func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 }
 
 // A deletion with a shorter timeout does not wait for the longer one.
-func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+func TestDeletion_InterruptsAGuestShutdownWithAnotherTimeout(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		release := s.driver.Block()
 		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 600}
-		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 		}
-		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("reconcile without a change = %v, want ErrReconcileInProgress", err)
 		}
 		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 5}
-		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("reconcile with a shorter timeout = %v, want ErrReconcileInProgress", err)
 		}
 		release()
@@ -131,10 +131,10 @@ func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 	})
 }
 
-// A value that the hypervisor returns differently would be set without end.
+// If the hypervisor returns a value differently, it would be set again in every reconcile.
 func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		if err := s.reconcile(req); err != nil {
 			t.Fatal(err)
@@ -167,10 +167,10 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 	})
 }
 
-// Another client writes observed values into annotations.
+// Another client frequently writes values into annotations.
 func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		seen := func() int { return s.driver.OperationCount(driver.KindReconfigure) }
 		backedUp := func() string {
 			c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
@@ -211,7 +211,7 @@ func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T
 }
 
 func TestOutcome_DoesNotApplyToALaterObjectOfTheSameName(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
 		if _, again := provider.AsRequeue(s.reconcile(req)); !again || created(req) != "False Error" {
@@ -225,7 +225,7 @@ func TestOutcome_DoesNotApplyToALaterObjectOfTheSameName(t *testing.T) {
 }
 
 func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
 		_ = s.reconcile(req)
@@ -236,33 +236,33 @@ func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
 	})
 }
 
-// A virtual machine that receives an offer may have been deleted or paused in the meantime. There may be no other
-// operation whose end wakes the next one.
+// A virtual machine that receives an offer may have been deleted or paused in the meantime. If no other operation runs,
+// only the expiry of the offer wakes the next object.
 func TestSlots_UnusedSlotGoesToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}, OfferTimeout: 30 * time.Second})
 		run(t, e)
 		synctest.Wait()
-		var called []string
+		var events []string
 		watching, stop := context.WithCancel(t.Context())
 		defer stop()
-		go e.Watch(watching, func(h provider.Event) { called = append(called, h.Key.Name) })
-		s := &scene{t: t, Engine: e, driver: d}
+		go e.Watch(watching, func(h provider.Event) { events = append(events, h.Key.Name) })
+		s := &testSetup{t: t, Engine: e, driver: d}
 		release := d.Block()
-		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+		if r, err := s.reconcileOnce(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"paused", "deleted", "last"} {
 			req := newRequest(name)
-			if _, err := s.once(req, e.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrTooManyCreates) || created(req) != "False TooManyCreates" {
+			if _, err := s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrTooManyCreates) || created(req) != "False TooManyCreates" {
 				t.Fatalf("%s: got %v, %s; want ErrTooManyCreates", name, err, created(req))
 			}
 		}
 		release()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"paused", "first", "deleted", "last"}, called); diff != "" {
+		if diff := cmp.Diff([]string{"paused", "first", "deleted", "last"}, events); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
@@ -274,9 +274,9 @@ func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}})
 		run(t, e)
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d}
+		s := &testSetup{t: t, Engine: e, driver: d}
 		release := d.Block()
-		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+		if r, err := s.reconcileOnce(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 			t.Fatal(err)
 		}
 		waiting := map[string]*provider.Request{}
@@ -284,21 +284,21 @@ func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 			req := newRequest(where.name)
 			req.VM.Namespace = where.namespace
 			waiting[where.name] = req
-			_, _ = s.once(req, e.CreateOrUpdateVirtualMachineAsync)
+			_, _ = s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync)
 		}
 		var made []string
 		watching, stop := context.WithCancel(t.Context())
 		defer stop()
-		hints := make(chan string, 100)
-		go e.Watch(watching, func(h provider.Event) { hints <- h.Key.Name })
+		events := make(chan string, 100)
+		go e.Watch(watching, func(h provider.Event) { events <- h.Key.Name })
 		release()
 		for len(made) < len(waiting) {
-			name := <-hints
+			name := <-events
 			req := waiting[name]
 			if req == nil || d.VMs()[string(req.VM.UID)].UniqueID != "" {
 				continue
 			}
-			if r, _ := s.once(req, e.CreateOrUpdateVirtualMachineAsync); r.Started == string(driver.KindCreate) {
+			if r, _ := s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync); r.Started == string(driver.KindCreate) {
 				made = append(made, name)
 			}
 		}
@@ -309,10 +309,10 @@ func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 }
 
 func TestOperation_ReturnsItsPanicAsAnError(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		s.driver.PanicNext(driver.KindCreate)
 		req := newRequest("vm")
-		r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		r, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,9 +330,9 @@ func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { e.Run(ctx); close(ended) }()
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d}
+		s := &testSetup{t: t, Engine: e, driver: d}
 		d.Block()
-		r, err := s.once(newRequest("vm"), e.CreateOrUpdateVirtualMachineAsync)
+		r, err := s.reconcileOnce(newRequest("vm"), e.CreateOrUpdateVirtualMachineAsync)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +341,7 @@ func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 		if err := <-r.Ended; !errors.Is(err, driver.ErrLeave) {
 			t.Errorf("operation error %v, want ErrLeave", err)
 		}
-		if r, err := s.once(newRequest("late"), e.CreateOrUpdateVirtualMachineAsync); r.Ended != nil || err == nil {
+		if r, err := s.reconcileOnce(newRequest("late"), e.CreateOrUpdateVirtualMachineAsync); r.Ended != nil || err == nil {
 			t.Errorf("after the end of Run a reconcile started an operation or succeeded: %v", err)
 		}
 	})
@@ -360,16 +360,16 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{PowerChanges: 2, Reconfigurations: 2, Deletes: 2}})
 		run(t, e)
 		synctest.Wait()
-		s := &scene{t: t, Engine: e, driver: d}
+		s := &testSetup{t: t, Engine: e, driver: d}
 		var reqs []*provider.Request
 		for _, name := range []string{"a", "b", "c"} {
-			req := s.running(name)
+			req := s.runningVM(name)
 			req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 			reqs = append(reqs, req)
 		}
 		release := d.Block()
 		for n, req := range reqs {
-			r, err := s.once(req, e.CreateOrUpdateVirtualMachineAsync)
+			r, err := s.reconcileOnce(req, e.CreateOrUpdateVirtualMachineAsync)
 			if refused := errors.Is(err, provider.ErrTooManyOperations); (r.Ended == nil) != refused || refused != (n == 2) {
 				t.Errorf("%s: started %t, error %v", req.VM.Name, r.Ended != nil, err)
 			}
@@ -387,7 +387,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 		}
 		release = d.Block()
 		for n, req := range reqs {
-			r, err := s.once(req, e.DeleteVirtualMachine)
+			r, err := s.reconcileOnce(req, e.DeleteVirtualMachine)
 			if started := r.Ended != nil; started != (n < 2) || !started && !errors.Is(err, provider.ErrTooManyOperations) {
 				t.Errorf("%s: deletion started %t, error %v", req.VM.Name, started, err)
 			}
@@ -397,13 +397,13 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 }
 
 func TestOperation_DoesNotStartWithoutPermission(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		refused := errors.New("another replica may be active")
 		s.permit = func() error { return refused }
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 		for _, c := range []call{s.CreateOrUpdateVirtualMachineAsync, s.DeleteVirtualMachine} {
-			result, err := s.once(req, c)
+			result, err := s.reconcileOnce(req, c)
 			if _, again := provider.AsRequeue(err); !again || result.Ended != nil || !strings.Contains(err.Error(), refused.Error()) {
 				t.Errorf("reconcile = %v, started %q; want a requeue", err, result.Started)
 			}

@@ -18,7 +18,7 @@ import (
 )
 
 // orphansOf returns a FindOrphans for which the given requests are the existing objects.
-func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
+func (s *testSetup) orphansOf(all ...*provider.Request) engine.FindOrphans {
 	return func() ([]engine.Orphan, bool) {
 		return s.Orphans(func(key types.NamespacedName, uid types.UID) (string, bool) {
 			for _, req := range all {
@@ -32,12 +32,12 @@ func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
 }
 
 func TestOrphans_ListVMsWithoutAnObject(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		first, second, third := s.running("first"), s.running("second"), s.running("third")
+	runInBubble(t, func(s *testSetup) {
+		first, second, third := s.runningVM("first"), s.runningVM("second"), s.runningVM("third")
 		names := func(find engine.FindOrphans) string {
-			found, known := find()
+			orphans, known := find()
 			var out []string
-			for _, o := range found {
+			for _, o := range orphans {
 				out = append(out, o.Key.String()+"="+o.UniqueID+o.CopyOf)
 			}
 			return fmt.Sprint(known, out)
@@ -69,10 +69,10 @@ func TestOrphans_ListVMsWithoutAnObject(t *testing.T) {
 }
 
 func TestMetrics_CountOrphansAndSlots(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		var all []*provider.Request
 		for i := range 30 {
-			all = append(all, s.running(fmt.Sprintf("vm-%02d", i)))
+			all = append(all, s.runningVM(fmt.Sprintf("vm-%02d", i)))
 		}
 		collector := engine.NewCollector(s.Engine, "vc.example.com", s.orphansOf(all[1:]...))
 		compare := func(when string, want ...string) {
@@ -90,7 +90,7 @@ func TestMetrics_CountOrphansAndSlots(t *testing.T) {
 
 		release := s.driver.Block()
 		made := newRequest("new")
-		if _, err := s.once(made, s.CreateOrUpdateVirtualMachineAsync); err != nil {
+		if _, err := s.reconcileOnce(made, s.CreateOrUpdateVirtualMachineAsync); err != nil {
 			t.Fatal(err)
 		}
 		compare("during a create", "operations{create} 1", "places_used{creates} 1")

@@ -48,11 +48,11 @@ func (p *reconciliation) publish(s driver.Observed, pub *provider.Publication) (
 	case observed.PowerState != vmv1alpha1.PoweredOff:
 		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s and must be PoweredOff to be published", observed.PowerState))
 	}
-	kept := *pub
-	kept.VM = nil
+	withoutVM := *pub
+	withoutVM.VM = nil
 	e := p.engine
-	return s.Machine.Publish(p.desired.Identity, kept, func(made provider.Published) {
-		e.updateState(kept.Key(), kept.UID, func(r *objectState) { r.published = &made })
+	return s.Machine.Publish(p.desired.Identity, withoutVM, func(made provider.Published) {
+		e.updateState(withoutVM.Key(), withoutVM.UID, func(r *objectState) { r.published = &made })
 	})
 }
 
@@ -72,9 +72,9 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 		return provider.ErrReconcileInProgress
 	}
 	p := &reconciliation{engine: e, req: &provider.Request{Now: pub.Now}, key: key, state: own, owner: key, ownerUID: pub.UID}
-	kept := *pub
-	kept.VM = nil
-	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.Withdraw(kept)), "the search for a partly created item is retried")
+	withoutVM := *pub
+	withoutVM.VM = nil
+	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.Withdraw(withoutVM)), "the search for a partly created item is retried")
 }
 
 // runningOf returns the running operation of an object, for any UID.

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func (s *scene) stopped(name string) *provider.Request {
-	req := s.running(name)
+func (s *testSetup) poweredOffVM(name string) *provider.Request {
+	req := s.runningVM(name)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 		s.t.Fatalf("powering off: %v", err)
@@ -34,15 +34,15 @@ func publication(of *provider.Request, namespace, name string) *provider.Publica
 }
 
 func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.stopped("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.poweredOffVM("vm")
 		release := s.driver.Block()
 		defer release()
 		pub := publication(req, "ns", "now")
 		if _, err := s.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("publishing = %v, want ErrReconcileInProgress", err)
 		}
-		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("deletion = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
@@ -54,10 +54,10 @@ func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 }
 
 func TestPublish_IsLimited(t *testing.T) {
-	inBubble(t, func(s *scene) {
+	runInBubble(t, func(s *testSetup) {
 		var pubs []*provider.Publication
 		for i := range 5 {
-			pubs = append(pubs, publication(s.stopped(fmt.Sprintf("vm-%d", i)), fmt.Sprintf("ns-%d", i), "now"))
+			pubs = append(pubs, publication(s.poweredOffVM(fmt.Sprintf("vm-%d", i)), fmt.Sprintf("ns-%d", i), "now"))
 		}
 		release := s.driver.Block()
 		for i, pub := range pubs {
@@ -90,8 +90,8 @@ func TestPublish_IsLimited(t *testing.T) {
 }
 
 func TestPublish_DistinguishesRequestsOfTheSameNameByUID(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.stopped("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.poweredOffVM("vm")
 		first := publication(req, "ns", "now")
 		_, _ = s.Publish(t.Context(), first)
 		synctest.Wait()

@@ -42,7 +42,7 @@ func (e *Engine) newReconciliation(req *provider.Request) *reconciliation {
 	p.state, p.outageErr = e.stateOf(p.key, req.VM.UID), e.Unreachable()
 	id := &p.desired.Identity
 	id.MissingSince = p.firstMissing()
-	// The status may have replaced the outcome of an earlier attempt with the current prerequisite.
+	// status may report a missing prerequisite in place of the outcome of an earlier create.
 	if req.VM.DeletionTimestamp != nil && !hasExisted(req.VM) && p.mayHaveLeftovers() {
 		id.MayHaveStartedCreate = true
 	}
@@ -65,7 +65,7 @@ func (p *reconciliation) reconcile(ctx context.Context, s driver.Observed) error
 	return p.reportUnknown(s)
 }
 
-// recordObserved ends the wait for the first read. If the virtual machine exists, it also clears a recorded absence.
+// recordObserved clears awaitsRead. If the virtual machine exists, it also clears a recorded absence.
 func (p *reconciliation) recordObserved(s driver.State) {
 	if s == driver.Unknown || !p.state.awaitsRead && (s == driver.Absent || p.state.absence == nil) {
 		return

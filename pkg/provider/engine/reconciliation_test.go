@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestWant_HasThePreviousPrimaryAddresses(t *testing.T) {
+func TestDesired_HasThePreviousPrimaryAddresses(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{}
 	if got := desiredOf(&provider.Request{VM: vm}).PrimaryAddresses; got != nil {
 		t.Errorf("without a network in status: %q, want none", got)

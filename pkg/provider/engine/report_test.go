@@ -13,11 +13,11 @@ import (
 )
 
 func TestReportVirtualMachine_StartsNoOperation(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.running("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.runningVM("vm")
 		report := func() error {
 			t.Helper()
-			r, err := s.once(req, s.ReportVirtualMachine)
+			r, err := s.reconcileOnce(req, s.ReportVirtualMachine)
 			if r.Ended != nil {
 				t.Error("an operation was started")
 			}

@@ -122,8 +122,8 @@ func (p *slotPool) returnOffer(key provider.Key, now time.Time) []provider.Key {
 }
 
 // offerFree offers each free slot to the first object in the queue. A namespace that uses at least half of the slots
-// yields to other namespaces with the same priority. While another slot is free, at most one namespace uses half of
-// them.
+// yields to other namespaces with the same priority. While a slot is free, at most one
+// namespace uses half of the slots.
 func (p *slotPool) offerFree(now time.Time) []provider.Key {
 	p.dropExpired(now)
 	var out []provider.Key

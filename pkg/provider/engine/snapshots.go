@@ -96,7 +96,7 @@ func checkSnapshotPrerequisites(observed provider.Observation, vm *vmv1alpha1.Vi
 	case observed.Customizing:
 		return wait("the guest is being customized, or will be at its next start")
 	case observed.DependentDisks > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
-		return wait("%d disks depend on parent disks elsewhere and are promoted first (spec.promoteDisksMode)", observed.DependentDisks)
+		return wait("%d disk(s) depend on parent disks outside the virtual machine and are promoted first (spec.promoteDisksMode)", observed.DependentDisks)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 }
 
 // createSnapshot creates a snapshot and returns it with its unique ID.
-func (s *scene) createSnapshot(of *provider.Request, name string) *provider.Snapshot {
+func (s *testSetup) createSnapshot(of *provider.Request, name string) *provider.Snapshot {
 	s.t.Helper()
 	snapshot := snapshotOf(of, name)
 	if _, err := s.Snapshot(s.t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -43,10 +43,10 @@ func (s *scene) createSnapshot(of *provider.Request, name string) *provider.Snap
 }
 
 // After a revert the object is restored from the snapshot record that is stored in the virtual machine. In the meantime
-// a reconcile of the snapshot must not treat the record as a sign of an unfinished snapshot.
-func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.stopped("vm")
+// a reconcile of the snapshot must not conclude from the record that the snapshot is unfinished.
+func TestSnapshotRecord_OfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.poweredOffVM("vm")
 		snapshot := s.createSnapshot(req, "before")
 		id := string(req.VM.UID)
 		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.StoredSnapshotRecord{UID: snapshot.UID, Record: "record"} })
@@ -66,8 +66,8 @@ func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 }
 
 func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.stopped("vm")
+	runInBubble(t, func(s *testSetup) {
+		req := s.poweredOffVM("vm")
 		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.StoredSnapshotRecord{UID: snapshot.UID, Record: "record"} })
 		var refused *provider.SnapshotRefusedError
@@ -87,9 +87,9 @@ func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 	})
 }
 
-func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		req := s.stopped("vm")
+func TestSnapshot_IsRefusedForAPausedVM(t *testing.T) {
+	runInBubble(t, func(s *testSetup) {
+		req := s.poweredOffVM("vm")
 		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Paused = true })
 		var refused *provider.SnapshotRefusedError
@@ -103,8 +103,8 @@ func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 }
 
 func TestSnapshot_IsRemovedOnce(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		snapshot := s.createSnapshot(s.stopped("vm"), "before")
+	runInBubble(t, func(s *testSetup) {
+		snapshot := s.createSnapshot(s.poweredOffVM("vm"), "before")
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("removal = %v, want ErrReconcileInProgress", err)
 		}

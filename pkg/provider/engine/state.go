@@ -21,7 +21,7 @@ type objectState struct {
 	uid types.UID
 	// running is the operation that runs.
 	running *running
-	// outcomes are the outcomes of earlier operations by kind, since a reconcile had nothing to do. It is replaced,
+	// outcomes are the outcomes of the operations since the last reconcile that had nothing to do. It is replaced,
 	// never modified.
 	outcomes plan.Outcomes
 	// recordedAt is the time when a reconfiguration last wrote the object record. It is cleared when it is older than
@@ -29,11 +29,11 @@ type objectState struct {
 	recordedAt time.Time
 	// lastCheck is the last result of the prerequisite checks. It is cleared after it was written to status.
 	lastCheck *checkResult
-	// absence is what is known about a missing virtual machine.
+	// absence is set while the virtual machine is missing.
 	absence *absence
-	// deleted is true after a deletion has ended, until a reconcile has seen it.
+	// deleted is true after a deletion has ended, until a reconcile has read it.
 	deleted bool
-	// published is the item that was created for a publish request, until a reconcile has seen it.
+	// published is the item that was created for a publish request, until a reconcile has read it.
 	published *provider.Published
 	// awaitsRead is true if the object needs an event after the hypervisor is read.
 	awaitsRead bool
@@ -55,14 +55,14 @@ type running struct {
 	progress int32
 }
 
-// absence is what is known about a missing virtual machine.
+// absence is the state of a missing virtual machine.
 type absence struct {
-	// since is when a reconcile first found it missing.
+	// since is when a reconcile first found the virtual machine missing.
 	since time.Time
 	// searchedAt is the time of the last search in the hypervisor; zero if there was none.
 	searchedAt time.Time
-	// destroyed is true if the hypervisor reports that it was destroyed. needsEnd is true if the search included that
-	// question.
+	// destroyed is true if the hypervisor reports that the virtual machine was destroyed. needsEnd is true if the
+	// search has checked this.
 	destroyed, needsEnd bool
 	// copies are the copies that were known at the time of the search. elsewhere describes a copy in another
 	// hypervisor.

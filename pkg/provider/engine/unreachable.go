@@ -22,7 +22,7 @@ type outage struct {
 }
 
 // ObserveConnection records the result of a connection check. After failures for longer than patience, each virtual
-// machine is enqueued once and reports the outage. All are enqueued again when the outage ends.
+// machine is enqueued once and reports the outage. All virtual machines are enqueued again when the outage ends.
 func (e *Engine) ObserveConnection(err *provider.UnreachableError, patience time.Duration) {
 	e.mu.Lock()
 	before, now := e.outage, e.opts.Now()
@@ -66,8 +66,8 @@ func (e *Engine) wakeAll() {
 	}
 }
 
-// reportUnreachable reports an outage: in condition Created, or in the conditions of configuration and power state if
-// the virtual machine existed before. The object is enqueued at the end of the outage.
+// reportUnreachable reports an outage in ConfigurationSynced and PowerStateSynced if the virtual machine existed
+// before, otherwise in Created. The object is enqueued at the end of the outage.
 func (p *reconciliation) reportUnreachable() error {
 	kinds := []string{vmv1alpha1.ConditionCreated}
 	if hasExisted(p.req.VM) {

@@ -23,19 +23,19 @@ import (
 
 const patience = 15 * time.Second
 
-func refused(why string) *provider.UnreachableError {
+func unreachableError(why string) *provider.UnreachableError {
 	return &provider.UnreachableError{VCenter: "east", Err: errors.New(why)}
 }
 
-// lose makes the connection fail for longer than patience.
-func (s *scene) lose() {
-	s.ObserveConnection(refused("connection refused"), patience)
+// startOutage makes the connection fail for longer than patience.
+func (s *testSetup) startOutage() {
+	s.ObserveConnection(unreachableError("connection refused"), patience)
 	time.Sleep(patience)
-	s.ObserveConnection(refused("connection refused"), patience)
+	s.ObserveConnection(unreachableError("connection refused"), patience)
 }
 
-// watched returns a function that returns the number of new events by object.
-func (s *scene) watched() func() map[string]int {
+// countEvents returns a function that returns the number of new events by object since its last call.
+func (s *testSetup) countEvents() func() map[string]int {
 	var mu sync.Mutex
 	counted := map[string]int{}
 	go s.Watch(s.t.Context(), func(h provider.Event) {
@@ -62,77 +62,77 @@ func conditionOf(req *provider.Request, kind string) string {
 	return strings.TrimSpace(string(c.Status) + " " + c.Reason + " " + c.Message)
 }
 
-const away = `Unknown Unreachable VCenter "east" is not connected: connection refused`
+const unreachableCondition = `Unknown Unreachable VCenter "east" is not connected: connection refused`
 
 func TestOutage_EnqueuesEachVMAtItsStartAndEnd(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		s.running("a")
-		s.running("b")
-		hints := s.watched()
-		hints()
-		s.ObserveConnection(refused("connection refused"), patience)
-		if got := hints(); len(got) != 0 {
+	runInBubble(t, func(s *testSetup) {
+		s.runningVM("a")
+		s.runningVM("b")
+		events := s.countEvents()
+		events()
+		s.ObserveConnection(unreachableError("connection refused"), patience)
+		if got := events(); len(got) != 0 {
 			t.Errorf("the first failure enqueues %v, want nothing: most interruptions are short", got)
 		}
 		for range 20 { // probes
 			time.Sleep(patience)
-			s.ObserveConnection(refused("another reason each time "+time.Now().String()), patience)
+			s.ObserveConnection(unreachableError("another reason each time "+time.Now().String()), patience)
 		}
-		if got := hints(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) {
+		if got := events(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) {
 			t.Errorf("the outage enqueues %v, want each once", got)
 		}
 		first := s.Unreachable().Error()
 		time.Sleep(time.Hour)
-		s.ObserveConnection(refused("yet another"), patience)
+		s.ObserveConnection(unreachableError("yet another"), patience)
 		if got := s.Unreachable().Error(); got != first {
 			t.Errorf("the outage is first reported as %q, then as %q", first, got)
 		}
 		s.ObserveConnection(nil, 0)
-		if got := hints(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) || s.Unreachable() != nil {
+		if got := events(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) || s.Unreachable() != nil {
 			t.Errorf("its end enqueues %v, want each once", got)
 		}
 		s.ObserveConnection(nil, 0)
-		s.ObserveConnection(refused("a moment"), patience)
+		s.ObserveConnection(unreachableError("a moment"), patience)
 		s.ObserveConnection(nil, 0)
-		if got := hints(); len(got) != 0 {
+		if got := events(); len(got) != 0 {
 			t.Errorf("a short interruption enqueues %v, want nothing", got)
 		}
 	})
 }
 
 func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		runs, stops := s.running("runs"), s.running("stops")
-		s.lose()
-		stops.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	runInBubble(t, func(s *testSetup) {
+		runningReq, stoppingReq := s.runningVM("runs"), s.runningVM("stops")
+		s.startOutage()
+		stoppingReq.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		fresh := newRequest("fresh")
-		lacking := newRequest("lacking")
-		lacking.PrerequisitesReady = false
-		for _, req := range []*provider.Request{runs, stops} {
-			r, _ := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-			if got := conditionOf(req, vmv1alpha1.ConditionConfigurationSynced); got != away || r.Ended != nil || created(req) != "True Succeeded" {
-				t.Errorf("ConfigurationSynced is %s, Created %s, an operation started: %t; want %s and none", got, created(req), r.Ended != nil, away)
+		notReady := newRequest("lacking")
+		notReady.PrerequisitesReady = false
+		for _, req := range []*provider.Request{runningReq, stoppingReq} {
+			r, _ := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
+			if got := conditionOf(req, vmv1alpha1.ConditionConfigurationSynced); got != unreachableCondition || r.Ended != nil || created(req) != "True Succeeded" {
+				t.Errorf("ConfigurationSynced is %s, Created %s, an operation started: %t; want %s and none", got, created(req), r.Ended != nil, unreachableCondition)
 			}
 		}
-		for _, req := range []*provider.Request{fresh, lacking} {
-			r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-			if got := conditionOf(req, vmv1alpha1.ConditionCreated); got != away || r.Ended != nil || !errors.Is(err, provider.ErrUnknownState) {
-				t.Errorf("%s: Created is %s, error %v, an operation started: %t; want %s and none", req.VM.Name, got, err, r.Ended != nil, away)
+		for _, req := range []*provider.Request{fresh, notReady} {
+			r, err := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
+			if got := conditionOf(req, vmv1alpha1.ConditionCreated); got != unreachableCondition || r.Ended != nil || !errors.Is(err, provider.ErrUnknownState) {
+				t.Errorf("%s: Created is %s, error %v, an operation started: %t; want %s and none", req.VM.Name, got, err, r.Ended != nil, unreachableCondition)
 			}
 		}
-		hints := s.watched()
-		hints()
+		events := s.countEvents()
+		events()
 		s.ObserveConnection(nil, 0)
-		if got := slices.Sorted(maps.Keys(hints())); !slices.Equal(got, []string{"fresh", "lacking", "runs", "stops"}) {
-			t.Errorf("the end enqueues %q, want all", got)
+		if got := slices.Sorted(maps.Keys(events())); !slices.Equal(got, []string{"fresh", "lacking", "runs", "stops"}) {
+			t.Errorf("the end of the outage enqueues %q, want all", got)
 		}
-		for _, req := range []*provider.Request{runs, stops, fresh} {
+		for _, req := range []*provider.Request{runningReq, stoppingReq, fresh} {
 			if err := s.reconcile(req); err != nil || conditionOf(req, vmv1alpha1.ConditionConfigurationSynced) != "True Succeeded" {
 				t.Errorf("%s afterwards: error %v, ConfigurationSynced %s", req.VM.Name, err, conditionOf(req, vmv1alpha1.ConditionConfigurationSynced))
 			}
 		}
-		if stops.VM.Status.PowerState != vmv1alpha1.PoweredOff {
-			t.Errorf("power state %s, want the state that was requested during the outage", stops.VM.Status.PowerState)
+		if stoppingReq.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+			t.Errorf("power state %s, want the state that was requested during the outage", stoppingReq.VM.Status.PowerState)
 		}
 	})
 }
@@ -140,14 +140,14 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 func TestOutage_HasTheSameReasonInAllConditions(t *testing.T) {
 	for name, never := range map[string]bool{"read before": false, "never read": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(s *scene) {
-				req := s.running("known")
+			runInBubble(t, func(s *testSetup) {
+				req := s.runningVM("known")
 				s.driver.SetReadable(!never)
-				s.lose()
-				_, _ = s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+				s.startOutage()
+				_, _ = s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
 				for _, kind := range []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced} {
-					if got := conditionOf(req, kind); got != away {
-						t.Errorf("%s is %s, want %s", kind, got, away)
+					if got := conditionOf(req, kind); got != unreachableCondition {
+						t.Errorf("%s is %s, want %s", kind, got, unreachableCondition)
 					}
 				}
 				for _, c := range req.VM.Status.Conditions {
@@ -162,17 +162,17 @@ func TestOutage_HasTheSameReasonInAllConditions(t *testing.T) {
 
 // A server that starts while vCenter is unreachable has read nothing.
 func TestOutage_IsReportedForUnreadVMs(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		known := s.running("known")
+	runInBubble(t, func(s *testSetup) {
+		known := s.runningVM("known")
 		s.driver.SetReadable(false)
-		s.lose()
-		if _, err := s.once(known, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrUnknownState) {
+		s.startOutage()
+		if _, err := s.reconcileOnce(known, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrUnknownState) {
 			t.Errorf("error %v, want ErrUnknownState", err)
 		}
-		if got := conditionOf(known, vmv1alpha1.ConditionConfigurationSynced); got != away || created(known) != "True Succeeded" {
-			t.Errorf("ConfigurationSynced is %s, Created %s; want %s for an existing VM", got, created(known), away)
+		if got := conditionOf(known, vmv1alpha1.ConditionConfigurationSynced); got != unreachableCondition || created(known) != "True Succeeded" {
+			t.Errorf("ConfigurationSynced is %s, Created %s; want %s for an existing VM", got, created(known), unreachableCondition)
 		}
-		hints := s.watched()
+		hints := s.countEvents()
 		hints()
 		s.driver.SetReadable(true) // all objects are read
 		if got := hints(); got["known"] == 0 || s.Unreachable() != nil {
@@ -182,20 +182,20 @@ func TestOutage_IsReportedForUnreadVMs(t *testing.T) {
 }
 
 func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		deleted, never, under := s.running("deleted"), newRequest("never"), s.running("under")
+	runInBubble(t, func(s *testSetup) {
+		deleted, never, deletionReq := s.runningVM("deleted"), newRequest("never"), s.runningVM("under")
 		now := metav1.Now()
-		for _, req := range []*provider.Request{deleted, never, under} {
+		for _, req := range []*provider.Request{deleted, never, deletionReq} {
 			req.VM.DeletionTimestamp = &now
 		}
 		release := s.driver.Block()
-		if _, err := s.once(under, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if _, err := s.reconcileOnce(deletionReq, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 		}
-		s.lose()
+		s.startOutage()
 		const want = `False Unreachable the deletion continues when vCenter responds: VCenter "east" is not connected: connection refused`
-		for _, req := range []*provider.Request{deleted, never, under} {
-			_, err := s.once(req, s.DeleteVirtualMachine)
+		for _, req := range []*provider.Request{deleted, never, deletionReq} {
+			_, err := s.reconcileOnce(req, s.DeleteVirtualMachine)
 			if got := conditionOf(req, vmv1alpha1.ConditionReady); got != want || err == nil {
 				t.Errorf("%s: Ready is %s, error %v; want %s", req.VM.Name, got, err, want)
 			}
@@ -205,7 +205,7 @@ func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
 		}
 		release()
 		s.ObserveConnection(nil, 0)
-		for _, req := range []*provider.Request{deleted, never, under} {
+		for _, req := range []*provider.Request{deleted, never, deletionReq} {
 			if err := s.remove(req); err != nil {
 				t.Errorf("%s afterwards: %v", req.VM.Name, err)
 			}

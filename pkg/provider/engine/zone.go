@@ -16,8 +16,8 @@ func DesiredOf(req *provider.Request) *driver.Desired { return withOwnSpec(desir
 // CheckZone checks a zone for the virtual machine of req and waits for the result. It fails immediately while vCenter is
 // unreachable.
 func (e *Engine) CheckZone(ctx context.Context, req *provider.Request, zone string) provider.ZoneCheck {
-	if lost := e.Unreachable(); lost != nil {
-		return provider.ZoneCheck{Zone: zone, CheckErr: lost}
+	if outage := e.Unreachable(); outage != nil {
+		return provider.ZoneCheck{Zone: zone, CheckErr: outage}
 	}
 	return e.driver.CheckZone(ctx, DesiredOf(req), zone)
 }

@@ -9,7 +9,7 @@
 //  1. At most one provider runs per vCenter. The next one starts after the previous one and all of its operations have
 //     ended.
 //  2. The state of a vCenter's virtual machines is unknown until the configuration of the vCenter is known, and while its
-//     provider is replaced. If the vCenter does not exist, condition Created reports it.
+//     provider is replaced. If the vCenter does not exist, the Created condition reports it.
 //  3. When the provider of a vCenter is replaced, an event is sent for each virtual machine whose last call failed. The
-//     event that it waited for may have been lost with the previous provider.
+//     previous provider can no longer send the event that such a virtual machine waited for.
 package fleet

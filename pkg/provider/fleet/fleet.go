@@ -46,13 +46,13 @@ type Fleet[M Member] struct {
 
 // memberSlot is the slot of one vCenter.
 type memberSlot[M Member] struct {
-	// isKnown is true if it is known whether the vCenter is configured. hasMember is true if it has a member.
+	// isKnown is true if it is known whether the vCenter is configured. hasMember is true if the vCenter has a member.
 	isKnown, hasMember bool
 	member             M
 	// end stops the member and waits until it has ended.
 	end func()
-	// unsettled are the virtual machines whose last call failed. Those for which only Unread was called are included
-	// with the object.
+	// unsettled are the virtual machines whose last call failed. A virtual machine
+	// for which only IsUnread was called is stored with its object.
 	unsettled map[provider.Key]*vmv1alpha1.VirtualMachine
 }
 
@@ -82,7 +82,7 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Use replaces the provider of a vCenter. It stops the previous provider, waits until that has ended, and calls open.
+// Use replaces the provider of a vCenter. It stops the previous provider, waits until it has ended, and calls open.
 // If open is nil or fails, the vCenter has no provider. After Run has ended it does nothing. Calls with the same name
 // must not overlap.
 func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error)) error {
@@ -133,18 +133,18 @@ func (f *Fleet[M]) setMember(name string, next memberSlot[M]) {
 
 // run starts a member and returns a function that stops it.
 func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	// Watching continues until the member has ended, because it sends events while it ends.
-	watching, deaf := context.WithCancel(context.WithoutCancel(ctx))
+	watchCtx, stopWatch := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
-	ended.Go(func() { m.Run(running) })
-	var watched sync.WaitGroup
-	watched.Go(func() { m.Watch(watching, func(h provider.Event) { f.hints.Send(h.Key) }) })
+	ended.Go(func() { m.Run(runCtx) })
+	var watch sync.WaitGroup
+	watch.Go(func() { m.Watch(watchCtx, func(h provider.Event) { f.hints.Send(h.Key) }) })
 	return func() {
 		stop()
 		ended.Wait()
-		deaf()
-		watched.Wait()
+		stopWatch()
+		watch.Wait()
 	}
 }
 

@@ -32,11 +32,11 @@ var _ provider.Images = Images{}
 
 // Items implements provider.Images. Items of different vCenters are different items.
 func (i Images) Items(ctx context.Context, library string) ([]provider.LibraryItem, error) {
-	all, answers, err := queryAll(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) ([]provider.LibraryItem, error) {
+	all, results, err := queryAll(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) ([]provider.LibraryItem, error) {
 		return from.Items(ctx, library)
 	})
 	var items []provider.LibraryItem
-	for n, of := range answers {
+	for n, of := range results {
 		for _, item := range of {
 			item.VCenter = all[n]
 			items = append(items, item)
@@ -73,38 +73,38 @@ func (i Images) DescribeTemplate(ctx context.Context, inventoryPath string) (*pr
 }
 
 // queryAll queries all sources concurrently. It returns the names of those that have a result, and their results in the
-// same order. It returns an error if there is no result, and an UnreadError if some sources could not be queried.
-func queryAll[T any](ctx context.Context, sources []Source, what func(context.Context, provider.Images) (T, error)) (names []string, answers []T, err error) {
+// same order. It returns an error if there is no result, and a PartialResultError if some sources could not be queried.
+func queryAll[T any](ctx context.Context, sources []Source, query func(context.Context, provider.Images) (T, error)) (names []string, results []T, err error) {
 	got, errs := make([]T, len(sources)), make([]error, len(sources))
-	var asking sync.WaitGroup
+	var wg sync.WaitGroup
 	for n, s := range sources {
 		if errs[n] = s.Err; s.Err == nil {
-			asking.Go(func() { got[n], errs[n] = what(ctx, s.Images) })
+			wg.Go(func() { got[n], errs[n] = query(ctx, s.Images) })
 		}
 	}
-	asking.Wait()
+	wg.Wait()
 	var refusals, unread []error
-	var silent []string
+	var unreadVCenters []string
 	for n, s := range sources {
 		var unusable *provider.NotUsableError
 		switch {
 		case errs[n] == nil:
-			names, answers = append(names, s.VCenter), append(answers, got[n])
+			names, results = append(names, s.VCenter), append(results, got[n])
 		case errors.As(errs[n], &unusable):
 			refusals = append(refusals, errs[n])
 		default:
-			silent, unread = append(silent, s.VCenter), append(unread, withVCenter(sources, s.VCenter, errs[n]))
+			unreadVCenters, unread = append(unreadVCenters, s.VCenter), append(unread, withVCenter(sources, s.VCenter, errs[n]))
 		}
 	}
 	switch {
 	case len(sources) == 0:
 		return nil, nil, provider.ErrNotInUse
 	case len(unread) > 0:
-		return names, answers, &provider.PartialResultError{VCenters: silent, HasResults: len(answers) > 0, Err: errors.Join(unread...)}
-	case len(answers) == 0:
+		return names, results, &provider.PartialResultError{VCenters: unreadVCenters, HasResults: len(results) > 0, Err: errors.Join(unread...)}
+	case len(results) == 0:
 		return nil, nil, joinRefusals(sources, refusals)
 	}
-	return names, answers, nil
+	return names, results, nil
 }
 
 // withVCenter adds the name of the vCenter to an error if there are several vCenters.

@@ -53,7 +53,7 @@ func (f *Fleet[M]) ReportVirtualMachine(ctx context.Context, req *provider.Reque
 
 // call calls the member of the virtual machine. The virtual machine is added to unsettled before the call, because a
 // member that is being stopped fails the call and the virtual machine must then wait for the next member.
-func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {
+func (f *Fleet[M]) call(req *provider.Request, call func(M) (provider.Result, error)) (r provider.Result, err error) {
 	name, key := f.vcenterOf(req.VM), provider.KeyOf(req.VM)
 	if name == "" {
 		err := fmt.Errorf("%w: Zone %q does not exist", provider.ErrUnknownState, provider.ZoneOf(req.VM))
@@ -63,17 +63,17 @@ func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, err
 	f.mu.Lock()
 	b := f.slot(name)
 	b.unsettled[key] = nil
-	known, there, member := b.isKnown, b.hasMember, b.member
+	known, hasMember, member := b.isKnown, b.hasMember, b.member
 	f.mu.Unlock()
 	switch {
 	case !known:
 		return r, provider.ErrUnknownState
-	case !there:
+	case !hasMember:
 		err := fmt.Errorf("%w: VCenter %q does not exist", provider.ErrUnknownState, name)
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
-	if r, err = ask(member); err == nil {
+	if r, err = call(member); err == nil {
 		f.mu.Lock()
 		delete(f.slot(name).unsettled, key)
 		f.mu.Unlock()
@@ -103,12 +103,12 @@ func (f *Fleet[M]) IsUnread(vm *vmv1alpha1.VirtualMachine) bool {
 	}
 	f.mu.Lock()
 	b, key := f.slot(name), provider.KeyOf(vm)
-	known, there, member := b.isKnown, b.hasMember, b.member
-	if _, noted := b.unsettled[key]; !known && !noted {
+	known, hasMember, member := b.isKnown, b.hasMember, b.member
+	if _, isUnsettled := b.unsettled[key]; !known && !isUnsettled {
 		b.unsettled[key] = vm
 	}
 	f.mu.Unlock()
-	return !known || there && member.IsUnread(vm)
+	return !known || hasMember && member.IsUnread(vm)
 }
 
 // Watch implements provider.Provider.

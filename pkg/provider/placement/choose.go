@@ -27,9 +27,9 @@ type Refusal struct {
 	Unknown bool
 }
 
-// CandidateZones returns the zones in which a virtual machine can be created, and the reasons against other zones. labels are
-// the labels of its namespace. If the object specifies a zone, only that zone is considered. Otherwise inPlace is used
-// in the same way unless it is empty.
+// CandidateZones returns the zones in which a virtual machine can be created, and the reasons against other zones.
+// labels are the labels of its namespace. If the object specifies a zone, only that zone is considered. Otherwise
+// inPlace is used in the same way unless it is empty.
 func CandidateZones(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
 	asked := cmp.Or(vm.RequestedZone(), inPlace)
 	refuse := func(zone string, unknown bool, err error) {
@@ -75,7 +75,7 @@ func CandidateZones(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[st
 // allowed by group, which may be nil. If DRS rates all of these zones, the best rating is chosen. Among equals, Choose
 // prefers the zone that keeps the largest free share of its scarcest resource.
 func Choose(offers []provider.ZoneCheck, size provider.Resources, taken map[string]Reserved, group *Group) (zone string, refusals []Refusal) {
-	var able []provider.ZoneCheck
+	var usable []provider.ZoneCheck
 	rated := true
 	for _, o := range offers {
 		switch {
@@ -88,14 +88,14 @@ func Choose(offers []provider.ZoneCheck, size provider.Resources, taken map[stri
 		case group.isRefused(o.Zone):
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.refusal()})
 		default:
-			able = append(able, o)
+			usable = append(usable, o)
 			rated = rated && o.Rating > 0
 		}
 	}
-	if len(able) == 0 {
+	if len(usable) == 0 {
 		return "", refusals
 	}
-	best := slices.MinFunc(able, func(a, b provider.ZoneCheck) int {
+	best := slices.MinFunc(usable, func(a, b provider.ZoneCheck) int {
 		byDRS := 0
 		if rated {
 			byDRS = cmp.Compare(b.Rating, a.Rating)

@@ -17,7 +17,7 @@ import (
 
 const gib = 1 << 30
 
-// offer returns a zone in which half of the resources are free, with the given change.
+// offer returns the check of a zone in which half of the resources are free. change modifies it.
 func offer(zone string, change func(*provider.ZoneCheck)) provider.ZoneCheck {
 	o := provider.ZoneCheck{
 		Zone:     zone,
@@ -51,7 +51,7 @@ func TestChoose(t *testing.T) {
 		"no usable zone":           {offers: []provider.ZoneCheck{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
 		"the only usable zone":     {offers: []provider.ZoneCheck{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
 		"the zone that has the VM": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.HasVM = true })}, want: "b"},
-		"the first of equals":      {offers: []provider.ZoneCheck{offer("b", nil), offer("a", nil)}, want: "a"},
+		"the first of equal zones": {offers: []provider.ZoneCheck{offer("b", nil), offer("a", nil)}, want: "a"},
 		"most free memory":         {offers: []provider.ZoneCheck{offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = 60 * gib })}, want: "b"},
 		"most of the scarcest resource": {offers: []provider.ZoneCheck{
 			offer("a", func(o *provider.ZoneCheck) { o.Free.Storage = 100 * gib }), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = 40 * gib }),
@@ -60,10 +60,10 @@ func TestChoose(t *testing.T) {
 		"the less full zone": {offers: []provider.ZoneCheck{
 			offer("a", func(o *provider.ZoneCheck) { o.Free.Memory = 0 }), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = gib }),
 		}, want: "b"},
-		"taken resources count": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", nil)}, taken: map[string]Reserved{
+		"reserved resources are subtracted": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", nil)}, taken: map[string]Reserved{
 			"a": {Resources: provider.Resources{Memory: gib}, Count: 1},
 		}, want: "b"},
-		"the number of taken VMs decides among equals": {offers: []provider.ZoneCheck{
+		"the number of VMs with reservations decides between equal zones": {offers: []provider.ZoneCheck{
 			offer("a", func(o *provider.ZoneCheck) { o.Free.CPU = 0 }), offer("b", func(o *provider.ZoneCheck) { o.Free.CPU = 0 }),
 		}, taken: map[string]Reserved{"a": {Count: 2}, "b": {Count: 1}}, want: "b"},
 		"by DRS": {offers: []provider.ZoneCheck{
@@ -95,7 +95,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestNarrow(t *testing.T) {
+func TestCandidateZones(t *testing.T) {
 	zone := func(name string, selects map[string]string) *vmv1alpha1.Zone {
 		z := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if selects != nil {

@@ -151,7 +151,7 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 			r.Withdrawn = append(r.Withdrawn, vmv1alpha1.ConditionPlacementReady)
 			return r, nil
 		}
-		if has := zoneWithVM(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
+		if withVM := zoneWithVM(rec.offers); withVM == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
 			return awaitedResult(rec.at.Add(pause).Sub(req.Now))
 		}
 		rec.chosen, rec.size, rec.offers = zone, size, nil
@@ -245,8 +245,8 @@ func (p *Placer) taken(offers []provider.ZoneCheck) map[string]Reserved {
 	return out
 }
 
-// ObserveVM records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere include
-// it, so its state is removed.
+// ObserveVM records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere
+// include it, so its state is removed.
 func (p *Placer) ObserveVM(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	key := provider.KeyOf(vm)
 	p.mu.Lock()
@@ -271,15 +271,15 @@ func (p *Placer) Forget(key provider.Key) {
 // predatesZones reports whether the virtual machine may have been created in the default zone before other zones
 // existed.
 func predatesZones(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
-	standing := false
+	hasDefault := false
 	for _, z := range all {
 		if z.UID == "" { // the default zone is configured by flags
-			standing = true
+			hasDefault = true
 		} else if !vm.CreationTimestamp.Time.Before(z.CreationTimestamp.Time) {
 			return false
 		}
 	}
-	return standing
+	return hasDefault
 }
 
 // hash returns a hash of the inputs of a zone check.

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// world is a Placer with zones that return the given offers.
-type world struct {
+// placerSetup is a Placer with zones whose checks return the given results.
+type placerSetup struct {
 	// inPlace is the zone of the requests.
 	inPlace string
 	*Placer
@@ -44,8 +44,8 @@ type world struct {
 
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the start time of synctest
 
-func newWorld(t *testing.T, names ...string) *world {
-	w := &world{t: t, read: true, offers: map[string]provider.ZoneCheck{}}
+func newPlacerSetup(t *testing.T, names ...string) *placerSetup {
+	w := &placerSetup{t: t, read: true, offers: map[string]provider.ZoneCheck{}}
 	for _, name := range names {
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}})
 		w.offers[name] = offer(name, nil)
@@ -74,7 +74,7 @@ func machine(name string) *vmv1alpha1.VirtualMachine {
 }
 
 // place calls Place, and again after the zones were checked.
-func (w *world) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
+func (w *placerSetup) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	w.t.Helper()
 	memory := resource.MustParse("4Gi")
 	for {
@@ -91,7 +91,7 @@ func (w *world) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 
 func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b")
+		w := newPlacerSetup(t, "a", "b")
 		vm := machine("vm")
 		r, err := w.place(vm)
 		if err != nil || r.Zone != "a" {
@@ -118,7 +118,7 @@ func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 	for policy, want := range map[vmv1alpha1.PlacementPolicy]string{vmv1alpha1.PlacementTogether: "aaa", vmv1alpha1.PlacementApart: "abc"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, "a", "b", "c")
+				w := newPlacerSetup(t, "a", "b", "c")
 				w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.Free = o.Capacity })
 				names, got := []string{"x", "y", "z"}, ""
 				for _, name := range names {
@@ -144,7 +144,7 @@ func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 
 func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b")
+		w := newPlacerSetup(t, "a", "b")
 		w.offers["b"] = offer("b", func(o *provider.ZoneCheck) { o.Refusal = errors.New("the zone is full") })
 		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
 		r, _ := w.place(machine("y"))
@@ -157,11 +157,11 @@ func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 
 func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b")
+		w := newPlacerSetup(t, "a", "b")
 		vm := machine("vm")
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "one"}}
 		for _, zone := range []string{"a", "b"} {
-			w.offers[zone] = offer(zone, func(o *provider.ZoneCheck) { o.Refusal = errors.New("the disk is elsewhere") })
+			w.offers[zone] = offer(zone, func(o *provider.ZoneCheck) { o.Refusal = errors.New("the disk is in another zone") })
 		}
 		if r, _ := w.place(vm); r.Zone != "" {
 			t.Errorf("chose %q; want none", r.Zone)
@@ -176,7 +176,7 @@ func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 
 func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b", "c")
+		w := newPlacerSetup(t, "a", "b", "c")
 		count := map[string]int{}
 		var first *vmv1alpha1.VirtualMachine
 		for i := range 9 {
@@ -202,14 +202,14 @@ func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 		time.Sleep(2 * maxRetryDelay)
 		w.ObserveVM(first, time.Now())
 		if w.states[provider.KeyOf(first)] != nil {
-			t.Error("its state is never removed")
+			t.Error("the state of the virtual machine is never removed")
 		}
 	})
 }
 
 func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a")
+		w := newPlacerSetup(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.Refusal = errors.New("the zone is full") })
 		vm := machine("vm")
 		r, err := w.place(vm)
@@ -242,9 +242,9 @@ func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 	})
 }
 
-func TestPlace_WithoutZonesChoosesNothing(t *testing.T) {
+func TestPlace_ChoosesNoZoneIfNoneExists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newPlacerSetup(t)
 		if r, err := w.place(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `VCenter "default" does not exist`) {
 			t.Errorf("chose %q, %v", r.Zone, err)
 		}
@@ -255,9 +255,9 @@ func TestPlace_WithoutZonesChoosesNothing(t *testing.T) {
 	})
 }
 
-func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
+func TestPlace_ChoosesTheDefaultZoneForOldVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a")
+		w := newPlacerSetup(t, "a")
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}})
 		w.offers["default"] = offer("default", nil)
 		old := machine("old")
@@ -283,10 +283,10 @@ func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
 
 func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b")
+		w := newPlacerSetup(t, "a", "b")
 		vm := machine("vm")
 		vm.Spec.InstanceUUID = "4c4c4544-0000-2010-8020-80c04f202020"
-		ask := func() (r provider.Result, err error) {
+		place := func() (r provider.Result, err error) {
 			for {
 				r, err = w.Place(t.Context(), &provider.Request{VM: vm, Now: time.Now()})
 				if !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -295,14 +295,14 @@ func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		r, err := ask()
+		r, err := place()
 		after, again := provider.AsRequeue(err)
 		if !again || r.Zone != "" {
 			t.Fatalf("chose %q, %v; want to wait", r.Zone, err)
 		}
 		w.offers["b"] = offer("b", func(o *provider.ZoneCheck) { o.HasVM = true })
 		time.Sleep(after)
-		if r, err = ask(); err != nil || r.Zone != "b" {
+		if r, err = place(); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want the zone that has it", r.Zone, err)
 		}
 	})
@@ -311,7 +311,7 @@ func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 // Virtual machines in zones of other shards are not observed here, nor is their deletion.
 func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a", "b")
+		w := newPlacerSetup(t, "a", "b")
 		chosen := func(name string) string {
 			r, err := w.place(machine(name))
 			if err != nil {
@@ -332,7 +332,7 @@ func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 // Resources that a zone lacks are reported in addition to unmet prerequisites, and no zone is chosen.
 func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a")
+		w := newPlacerSetup(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) {
 			o.Refusal = &provider.NotUsableError{Message: `vSphere has no network "nope"`, Missing: true}
 		})
@@ -372,9 +372,9 @@ func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.
 
 func TestPlace_ReportsAnUnreachableVCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a")
-		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
-		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.CheckErr = lost })
+		w := newPlacerSetup(t, "a")
+		unreachable := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
+		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.CheckErr = unreachable })
 		r, _ := w.place(machine("vm"))
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
 		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != `zone a: VCenter "east" is not connected: connection refused` {

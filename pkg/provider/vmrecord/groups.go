@@ -32,7 +32,7 @@ type Group struct {
 // Groups are the groups to store in the record of one virtual machine. With the zero value they are not known, and the
 // groups in the existing record are kept.
 type Groups struct {
-	// Kept are the group of the virtual machine, its parent group, and so on.
+	// Kept are the groups to store: the group of the virtual machine, its parent group, and so on.
 	Kept []Group
 	// Known is false if a group in the chain does not exist, for example during a recovery of the database.
 	Known bool
@@ -50,7 +50,7 @@ type Namespace struct {
 }
 
 // GroupsOf returns the groups to store in the record of vm. A group is stored by the first virtual machine by name in
-// the group or in its child groups, because that one is also recovered first.
+// the group or in its child groups, because this virtual machine is also recovered first.
 func (n Namespace) GroupsOf(vm *vmv1alpha1.VirtualMachine) Groups {
 	var kept []Group
 	kind, name, above := vmv1alpha1.MachineMemberKind, vm.Name, vm.Spec.GroupName

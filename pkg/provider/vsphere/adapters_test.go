@@ -74,7 +74,7 @@ func isSettled(req *provider.Request) func() bool {
 }
 
 // Each step changes the spec of a running VM.
-func TestInterfaces_ChangeByNameWhileTheVMRuns(t *testing.T) {
+func TestInterfaces_AreChangedByNameWhileTheVMRuns(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -161,7 +161,7 @@ func TestInterfaces_KeepAdaptersWithoutARecord(t *testing.T) {
 	}
 }
 
-func TestInterfaces_RequireARestartForChangesThatAreNotLive(t *testing.T) {
+func TestInterfaces_RequireARestartIfAChangeCannotBeLive(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -198,7 +198,7 @@ func TestInterfaces_RequireARestartForChangesThatAreNotLive(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("restartRequired (-want +got):\n%s", diff)
 			}
-			askForRestart(req, vmv1alpha1.PowerOpModeHard)
+			requestRestart(req, vmv1alpha1.PowerOpModeHard)
 			l.until("the VM is restarted", func() bool { return len(st.RestartRequired) == 0 && isSettled(req)() }, req)
 			checkNoOperation(t, p, req)
 		})
@@ -263,7 +263,7 @@ func TestNetwork_ReportsWhyItCannotBeUsed(t *testing.T) {
 		"DVS0":  `network "DVS0" is a distributed switch: specify one of its port groups`,
 		"none":  `vSphere has no network "none"`,
 	} {
-		_, err := p.places.Backings(t.Context(), []string{network}, nil)
+		_, err := p.resolver.Backings(t.Context(), []string{network}, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("network %s: %v, want %q", network, err, want)
 		}

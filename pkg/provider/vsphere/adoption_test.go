@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// makeVM creates a VM like an administrator in folder. It returns the VM and its instance UUID.
-func makeVM(t *testing.T, ready vcenter.Ready, folder, name string, extra ...types.BaseOptionValue) (*object.VirtualMachine, string) {
+// createVM creates a VM in folder, as an administrator would. It returns the VM and its instance UUID.
+func createVM(t *testing.T, ready vcenter.Ready, folder, name string, extra ...types.BaseOptionValue) (*object.VirtualMachine, string) {
 	t.Helper()
 	c := admin(t, ready)
 	f := find.NewFinder(c.Client)
@@ -68,7 +68,7 @@ func TestAdoption_MakesTheObjectTheOwner(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	_, id := makeVM(t, ready, "/DC0/vm/slipway", "manual")
+	_, id := createVM(t, ready, "/DC0/vm/slipway", "manual")
 	req := newRequest("adopted", libraryImage())
 	req.VM.Spec.InstanceUUID = id
 	l.until("the VM is adopted and runs", isRunning(req), req)
@@ -90,14 +90,14 @@ func TestDeletion_KeepsAVMWithoutTheOwnerKey(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	_, inside := makeVM(t, ready, "/DC0/vm/slipway", "inside")
-	_, outside := makeVM(t, ready, "/DC0/vm", "outside")
-	_, others := makeVM(t, ready, "/DC0/vm/slipway", "others", &types.OptionValue{Key: observe.OwnerKey, Value: "team-b/db/another"})
+	_, inside := createVM(t, ready, "/DC0/vm/slipway", "inside")
+	_, outside := createVM(t, ready, "/DC0/vm", "outside")
+	_, others := createVM(t, ready, "/DC0/vm/slipway", "others", &types.OptionValue{Key: observe.OwnerKey, Value: "team-b/db/another"})
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for _, id := range []string{inside, outside, others} {
 		req := newRequest("never-made", libraryImage())
 		req.VM.Spec.InstanceUUID = id
-		l.remove(req) // It has never adopted the VM.
+		l.remove(req) // The object has never adopted the VM.
 		if !exists(t, ready, id) {
 			t.Error("a VM without the object's owner key was destroyed")
 		}
@@ -112,7 +112,7 @@ func TestAdoption_RefusesAVMOutsideOfTheManagedFolder(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	vm, id := makeVM(t, ready, "/DC0/vm", "outside")
+	vm, id := createVM(t, ready, "/DC0/vm", "outside")
 	req := newRequest("adopted", libraryImage())
 	req.VM.Spec.InstanceUUID = id
 	l.until("the conflict is reported", func() bool {
@@ -148,7 +148,7 @@ func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	vm, id := makeVM(t, ready, "/DC0/vm", "outside")
+	vm, id := createVM(t, ready, "/DC0/vm", "outside")
 	req := newRequest("adopted", nil)
 	req.VM.Spec.InstanceUUID, req.PrerequisitesReady = id, false
 	eventually(t, "the inventory is read", p.inventory.Synced)
@@ -164,13 +164,13 @@ func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	l.until("the moved VM runs", isRunning(req), req)
 }
 
-// vCenter may carry out a part of a create: the VM then has the object's UUID but no owner key.
+// vCenter may complete only a part of a create. Then the VM has the object's UUID, but no owner key.
 func TestCreate_CompletesAVMWithoutTheOwnerKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	half := func(name string) *provider.Request {
+	newPartial := func(name string) *provider.Request {
 		req := newRequest(name, libraryImage())
 		l.until(name+" runs", isRunning(req), req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -184,16 +184,16 @@ func TestCreate_CompletesAVMWithoutTheOwnerKey(t *testing.T) {
 		req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 		return req
 	}
-	again, gone := half("again"), half("gone")
+	again, deleted := newPartial("again"), newPartial("gone")
 	again.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	l.until("the repeated create has completed the VM", isRunning(again), again)
 	vm := p.record("", string(again.VM.UID))
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(again.VM.UID) {
 		t.Errorf("owner = %+v, want the object", o)
 	}
-	gone.Now = time.Now()
-	l.remove(gone)
-	if exists(t, ready, string(gone.VM.UID)) {
+	deleted.Now = time.Now()
+	l.remove(deleted)
+	if exists(t, ready, string(deleted.VM.UID)) {
 		t.Error("the VM was not deleted")
 	}
 }

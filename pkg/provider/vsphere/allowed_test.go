@@ -12,9 +12,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// isFalseWith reports whether a condition is False with the reason and has all words in its message.
-func isFalseWith(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...string) bool {
-	c := meta.FindStatusCondition(st.Conditions, kind)
+// isFalseWith reports whether a condition is False with the reason, and its message contains all words.
+func isFalseWith(st *vmv1alpha1.VirtualMachineStatus, conditionType, reason string, words ...string) bool {
+	c := meta.FindStatusCondition(st.Conditions, conditionType)
 	if c == nil || c.Status != "False" || c.Reason != reason {
 		return false
 	}
@@ -67,7 +67,7 @@ func TestNetwork_MustBeAllowed(t *testing.T) {
 func TestHostDevice_MustBeAllowed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	with := func(name string, gpu, host string) *vmv1alpha1.VirtualMachineDevices {
+	newDevices := func(name string, gpu, host string) *vmv1alpha1.VirtualMachineDevices {
 		d := &vmv1alpha1.VirtualMachineDevices{}
 		if gpu != "" {
 			d.GPUs = []vmv1alpha1.VirtualMachineDevice{{Name: name, DeviceName: gpu}}
@@ -93,7 +93,7 @@ func TestHostDevice_MustBeAllowed(t *testing.T) {
 			p, _ := startProvider(t, ready, func(s *settings) { s.HostDevices = tc.allowed })
 			l := newLoop(t, p)
 			req := newRequest(name, libraryImage())
-			req.Effective.Devices = with(name, tc.gpu, tc.host)
+			req.Effective.Devices = newDevices(name, tc.gpu, tc.host)
 			if tc.refused == "" {
 				l.until("the VM runs", isRunning(req), req)
 				return
@@ -108,7 +108,7 @@ func TestHostDevice_MustBeAllowed(t *testing.T) {
 		l := newLoop(t, p)
 		req := newRequest("later", libraryImage())
 		l.until("the VM runs", isRunning(req), req)
-		req.Effective.Devices = with("nic", "", "8086:1572")
+		req.Effective.Devices = newDevices("nic", "", "8086:1572")
 		l.until("the change is refused", func() bool {
 			return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonNotAllowed, "devices.hostDevices[nic]")
 		}, req)

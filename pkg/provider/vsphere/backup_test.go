@@ -55,7 +55,7 @@ func awaitBackup(l *loop, counted *calls, req *provider.Request) int {
 	}
 }
 
-func TestBackup_OfANewVMNeedsNoFurtherReconfiguration(t *testing.T) {
+func TestBackup_NeedsNoFurtherReconfigurationOfANewVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -94,7 +94,7 @@ func TestBackup_FollowsGenerationLabelsAndAnnotations(t *testing.T) {
 			vm.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 		}, 0},
 		"status": {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.NodeName = "another" }, 0},
-		"a field without effect on vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
+		"a field that does not affect vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Generation, vm.Spec.RestartMode = vm.Generation+1, vmv1alpha1.PowerOpModeSoft
 		}, 1},
 	} {
@@ -138,11 +138,11 @@ func TestBackup_KeepsThePreviousRecordOfATooLargeObject(t *testing.T) {
 	req.VM.Annotations = map[string]string{}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
-		noise := make([]byte, 600)
-		for j := range noise {
-			noise[j] = byte('!' + random.IntN(90))
+		value := make([]byte, 600)
+		for j := range value {
+			value[j] = byte('!' + random.IntN(90))
 		}
-		req.VM.Annotations[fmt.Sprintf("n/%d", i)] = string(noise)
+		req.VM.Annotations[fmt.Sprintf("n/%d", i)] = string(value)
 	}
 	l.until("the condition is TooLarge", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) == "False TooLarge"
@@ -175,7 +175,7 @@ func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 	req.VM, req.Effective = old, oldEffective
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	before := counted.snapshot()
-	held := func(when string) {
+	checkHeld := func(when string) {
 		t.Helper()
 		req.Now = time.Now()
 		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
@@ -185,15 +185,15 @@ func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 		if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 			t.Errorf("%s: vCenter was called (-before +after):\n%s", when, diff)
 		}
-		for _, kind := range []string{vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ConditionConfigurationSynced} {
-			if got := reason(&req.VM.Status, kind); got != "False RecordNewer" {
-				t.Errorf("%s: %s is %s, want False RecordNewer", when, kind, got)
+		for _, conditionType := range []string{vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ConditionConfigurationSynced} {
+			if got := reason(&req.VM.Status, conditionType); got != "False RecordNewer" {
+				t.Errorf("%s: %s is %s, want False RecordNewer", when, conditionType, got)
 			}
 		}
 	}
-	held("older")
+	checkHeld("older")
 	req.VM.Generation = 8 // A user has changed the restored object.
-	held("older, and changed since")
+	checkHeld("older, and changed since")
 
 	// virtctl recover does the same.
 	req.VM.Spec, req.Effective = newest.Spec, newestEffective
@@ -202,10 +202,10 @@ func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 		t.Errorf("the record has generation %d after the object was recovered from it, want 8", got.Generation)
 	}
 
-	// With this annotation an administrator confirms the object.
+	// The annotation confirms that the object takes precedence over its record.
 	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 3, nil, nil
 	before = counted.snapshot()
-	held("older again")
+	checkHeld("older again")
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
 	awaitBackup(l, counted, req)
 	if got := storedRecord(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
@@ -214,7 +214,7 @@ func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 	checkSteady(t, p, l, counted, req)
 }
 
-// VMs of versions that stored no records are completed once.
+// A VM that was created by a version without records is updated once.
 func TestBackup_CompletesAVMOfAnOlderVersionOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

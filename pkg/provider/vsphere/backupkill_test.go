@@ -11,7 +11,7 @@ import (
 )
 
 // A backup is one reconfiguration. The process stops before the request, or before it receives the response.
-func TestBackup_IsCompletedByTheNextProcess(t *testing.T) {
+func TestBackup_IsCompletedAfterTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{"not-asked": "ReconfigVM_Task", "not-answered": "answer.ReconfigVM_Task"} {

@@ -27,8 +27,8 @@ func TestQuestion_IsReportedUntilItIsAnswered(t *testing.T) {
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	st := &req.VM.Status
 	l.until("the VM is off", func() bool { return isTrue(st, vmv1alpha1.ConditionPowerStateSynced) }, req)
-	ask := url.Values{"vm": {st.UniqueID}, "at": {"power-on"}, "text": {"Did you move it or copy it?"}, "choice": {"moved", "copied"}}
-	control(t, ready, http.MethodPost, "/vm/ask?"+ask.Encode())
+	params := url.Values{"vm": {st.UniqueID}, "at": {"power-on"}, "text": {"Did you move it or copy it?"}, "choice": {"moved", "copied"}}
+	control(t, ready, http.MethodPost, "/vm/ask?"+params.Encode())
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	var c *metav1.Condition
 	l.until("the question is reported", func() bool {
@@ -56,7 +56,7 @@ func TestGuestCustomization_ReportsAFailure(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	prep := func(name string) *metav1.Condition {
+	boot := func(name string) *metav1.Condition {
 		req := newRequest(name, templateImage())
 		req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}
 		var c *metav1.Condition
@@ -66,11 +66,11 @@ func TestGuestCustomization_ReportsAFailure(t *testing.T) {
 		}, req)
 		return c
 	}
-	if c := prep("good"); c.Status != metav1.ConditionTrue {
+	if c := boot("good"); c.Status != metav1.ConditionTrue {
 		t.Errorf("condition %+v, want True", c)
 	}
 	control(t, ready, http.MethodPut, "/customizations?fail="+url.QueryEscape("perl is missing"))
-	if c := prep("bad"); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "perl is missing") {
+	if c := boot("bad"); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "perl is missing") {
 		t.Errorf("condition %+v, want False with the error of the guest", c)
 	}
 }

@@ -92,7 +92,7 @@ func TestCreate_CompletesAnInterruptedCreate(t *testing.T) {
 	l.until("the VM is configured", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" }, req)
 	first := st.UniqueID
 
-	// This is the state after a process stops between deployment and bootstrap.
+	// This is the state if a process stops between the deployment and the bootstrap.
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: first}
 	task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{
 		ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.PendingKey, Value: "attempt"}},
@@ -103,7 +103,7 @@ func TestCreate_CompletesAnInterruptedCreate(t *testing.T) {
 	if err := task.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the inventory has the mark", func() bool { return observe.IsPending(p.inventory.Get(ref)) })
+	eventually(t, "the inventory reports the create as incomplete", func() bool { return observe.IsPending(p.inventory.Get(ref)) })
 	l.until("the create is completed", func() bool {
 		return !observe.IsPending(p.inventory.Get(ref)) && isTrue(st, vmv1alpha1.ConditionCreated) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)

@@ -128,8 +128,8 @@ func TestCatalogue_DistinguishesMissingFromUnreadable(t *testing.T) {
 		"a VM template": {describe("golden"), false, `returned no template for item "golden"`},
 		"no descriptor": {describe("empty"), false, "no .ovf file"},
 	} {
-		var unusable *provider.NotUsableError
-		if !errors.As(tc.err, &unusable) || unusable.Missing != tc.missing || !strings.Contains(tc.err.Error(), tc.want) {
+		var notUsable *provider.NotUsableError
+		if !errors.As(tc.err, &notUsable) || notUsable.Missing != tc.missing || !strings.Contains(tc.err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want a NotUsableError with %q, missing %t", what, tc.err, tc.want, tc.missing)
 		}
 	}
@@ -140,8 +140,8 @@ func TestCatalogue_DistinguishesMissingFromUnreadable(t *testing.T) {
 
 	control(t, ready, http.MethodPost, "/outage?seconds=600")
 	for what, err := range map[string]error{"a library": listed("slipway"), "an item": describe("photon-5"), "a template": template("templates/ubuntu-24.04")} {
-		var unusable *provider.NotUsableError
-		if err == nil || errors.As(err, &unusable) {
+		var notUsable *provider.NotUsableError
+		if err == nil || errors.As(err, &notUsable) {
 			t.Errorf("%s of a vCenter that does not answer: error %v, want an error that is not a NotUsableError", what, err)
 		}
 	}

@@ -25,12 +25,12 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// claimedDisk creates a first class disk of 10 MiB and returns its ID. vSphere would delete the
+// newFirstClassDisk creates a first class disk of 10 MiB and returns its ID. By default, vSphere deletes the
 // disk together with the VM that it is attached to.
-func claimedDisk(t *testing.T, ready vcenter.Ready) string {
+func newFirstClassDisk(t *testing.T, ready vcenter.Ready) string {
 	t.Helper()
 	c := admin(t, ready)
-	ds := claimDatastore(t, c)
+	ds := fcdDatastore(t, c)
 	res, err := methods.CreateDisk_Task(t.Context(), c, &types.CreateDisk_Task{This: *c.ServiceContent.VStorageObjectManager, Spec: types.VslmCreateSpec{
 		Name: "pvc", CapacityInMB: 10, KeepAfterDeleteVm: types.NewBool(false),
 		BackingSpec: &types.VslmCreateSpecDiskFileBackingSpec{VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: ds.Reference()}},
@@ -45,7 +45,7 @@ func claimedDisk(t *testing.T, ready vcenter.Ready) string {
 	return info.Result.(types.VStorageObject).Config.Id.Id
 }
 
-func claimDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
+func fcdDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
 	t.Helper()
 	ds, err := find.NewFinder(c.Client).Datastore(t.Context(), "/DC0/datastore/LocalDS_0")
 	if err != nil {
@@ -54,12 +54,12 @@ func claimDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
 	return ds
 }
 
-// diskUsers fails the test if the disk does not exist. It returns the names of the VMs that have
-// attached it.
-func diskUsers(t *testing.T, ready vcenter.Ready, id string) (at []string) {
+// attachedVMs fails the test if the disk does not exist. It returns the names of the VMs that
+// the disk is attached to.
+func attachedVMs(t *testing.T, ready vcenter.Ready, id string) (at []string) {
 	t.Helper()
 	c := admin(t, ready)
-	ds := claimDatastore(t, c)
+	ds := fcdDatastore(t, c)
 	if _, err := ds.Stat(t.Context(), "fcd/"+id+"-flat.vmdk"); err != nil {
 		t.Fatalf("the file of disk %s: %v", id, err)
 	}
@@ -68,7 +68,7 @@ func diskUsers(t *testing.T, ready vcenter.Ready, id string) (at []string) {
 		t.Fatalf("the record of disk %s: %v", id, err)
 	}
 	for name, vm := range inVCenter(t, ready) {
-		if vm.Config != nil && claimDevice(vm.Config.Hardware.Device, id) != nil {
+		if vm.Config != nil && fcdDevice(vm.Config.Hardware.Device, id) != nil {
 			at = append(at, strings.TrimPrefix(name, "team-a/"))
 		}
 	}
@@ -76,7 +76,7 @@ func diskUsers(t *testing.T, ready vcenter.Ready, id string) (at []string) {
 	return at
 }
 
-func claimDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDisk {
+func fcdDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDisk {
 	for _, d := range devices {
 		if disk, ok := d.(*types.VirtualDisk); ok && disk.VDiskId != nil && disk.VDiskId.Id == id {
 			return disk
@@ -95,7 +95,7 @@ func addClaim(req *provider.Request, volume string, claim provider.Claim) {
 	req.Claims[volume] = claim
 }
 
-func dropClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
+func removeClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
 
 func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 			ready := startVCenter(t, withVersion(version))
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			id := claimedDisk(t, ready)
+			id := newFirstClassDisk(t, ready)
 			claim := provider.Claim{VolumeID: id, Size: 10 << 20}
 			req, next := newRequest("web", templateImage()), newRequest("db", templateImage())
 			addClaim(req, "data", claim)
@@ -129,7 +129,7 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("status.volumes[0] (-want +got):\n%s", diff)
 			}
-			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"web"}) {
+			if got := attachedVMs(t, ready, id); !slices.Equal(got, []string{"web"}) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 
@@ -137,21 +137,21 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 			req.Claims["data"] = provider.Claim{VolumeID: id, Size: 20 << 20}
 			l.until("the disk has grown", func() bool { return req.VM.Status.Volumes[0].Capacity.Value() == 20<<20 }, req)
 			checkNoOperation(t, p, req)
-			dropClaims(req)
+			removeClaims(req)
 			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && isRunning(req)() }, req)
 			checkNoOperation(t, p, req)
-			if got := diskUsers(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			if got := attachedVMs(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 				t.Errorf("the disk is attached to %q, the VM is %s", got, req.VM.Status.PowerState)
 			}
 
 			// Another VM attaches the disk and is deleted.
 			addClaim(next, "data", claim)
 			l.until("the other VM runs", isRunning(next), next)
-			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"db"}) {
+			if got := attachedVMs(t, ready, id); !slices.Equal(got, []string{"db"}) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 			l.remove(next)
-			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
+			if got := attachedVMs(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 			addClaim(req, "again", claim)
@@ -162,14 +162,14 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 	}
 }
 
-// Versions of vCenter that accept a disk slot attach disks in their slots. They would also attach a
-// disk to several VMs that do not share it.
-func TestClaim_IsAttachedInItsSlotByNewVersions(t *testing.T) {
+// New versions of vCenter accept a controller and a unit number. The same versions do not refuse to
+// attach an unshared disk to a second VM, so the provider must refuse it.
+func TestClaim_IsAttachedAtItsUnitNumberByNewVersions(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("9.1.0.0"))
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	shared, own := claimedDisk(t, ready), claimedDisk(t, ready)
+	shared, own := newFirstClassDisk(t, ready), newFirstClassDisk(t, ready)
 	one, two := newRequest("one", templateImage()), newRequest("two", templateImage())
 	for _, req := range []*provider.Request{one, two} {
 		addClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
@@ -179,7 +179,7 @@ func TestClaim_IsAttachedInItsSlotByNewVersions(t *testing.T) {
 	l.until("both VMs run", isRunning(one, two), one, two)
 	for _, req := range []*provider.Request{one, two} {
 		vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
-		disk := claimDevice(vm.Config.Hardware.Device, shared)
+		disk := fcdDevice(vm.Config.Hardware.Device, shared)
 		b := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 		if b.Sharing != string(types.VirtualDiskSharingSharingMultiWriter) || b.DiskMode != string(types.VirtualDiskModeIndependent_persistent) {
 			t.Errorf("%s has the disk with sharing %q and mode %q", req.VM.Name, b.Sharing, b.DiskMode)
@@ -193,21 +193,21 @@ func TestClaim_IsAttachedInItsSlotByNewVersions(t *testing.T) {
 	l.until("the attachment is refused", func() bool {
 		return strings.Contains(message(&two.VM.Status, vmv1alpha1.ConditionConfigurationSynced), "disk "+own+" is attached to a vSphere VM")
 	}, two)
-	if got := diskUsers(t, ready, own); !slices.Equal(got, []string{"one"}) {
+	if got := attachedVMs(t, ready, own); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("the disk is attached to %q", got)
 	}
 }
 
-func TestClaim_ReadOnlyIsAttachedNonpersistent(t *testing.T) {
+func TestReadOnlyClaim_IsAttachedNonpersistent(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	id := claimedDisk(t, ready)
+	id := newFirstClassDisk(t, ready)
 	req := newRequest("web", templateImage())
 	addClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
 	l.until("the VM runs", isRunning(req), req)
-	disk := claimDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
+	disk := fcdDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
 	if mode := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode; mode != string(types.VirtualDiskModeIndependent_nonpersistent) {
 		t.Errorf("the VM runs with the disk in mode %q", mode)
 	}
@@ -222,8 +222,8 @@ func TestClaim_ReadOnlyIsAttachedNonpersistent(t *testing.T) {
 // operation is retried until it succeeds.
 func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ call, fault, says string }{
-		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM without a claim: detach it there"},
+	for _, tc := range []struct{ call, fault, wantMessage string }{
+		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM: detach it from that VM first"},
 		{"CnsAttachVolume", "NotFound", "NotFound"},
 		{"CnsAttachVolume", "NoPermission", "NoPermission"},
 		{"CnsAttachVolume", "InvalidState", "InvalidState"},
@@ -243,13 +243,13 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			ready := startVCenter(t)
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			id := claimedDisk(t, ready)
+			id := newFirstClassDisk(t, ready)
 			req := newRequest("web", templateImage())
-			order := "/volumes/fault?method=" + tc.call
-			fail := func() { control(t, ready, http.MethodPut, order+"&fault="+tc.fault) }
+			faultURL := "/volumes/fault?method=" + tc.call
+			fail := func() { control(t, ready, http.MethodPut, faultURL+"&fault="+tc.fault) }
 			reported := func() bool {
 				st := &req.VM.Status
-				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
+				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.wantMessage) &&
 					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
 			}
 			addClaim(req, "data", provider.Claim{VolumeID: id})
@@ -259,7 +259,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 				if req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 					t.Errorf("the VM is %s without its disk", req.VM.Status.PowerState)
 				}
-				control(t, ready, http.MethodDelete, order)
+				control(t, ready, http.MethodDelete, faultURL)
 				l.until("the VM runs", isRunning(req), req)
 				return
 			}
@@ -268,12 +268,12 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			if tc.call == "CnsExtendVolume" {
 				req.Claims["data"] = provider.Claim{VolumeID: id, Size: 30 << 20}
 			} else {
-				dropClaims(req)
+				removeClaims(req)
 			}
 			l.until("the fault is reported", reported, req)
-			control(t, ready, http.MethodDelete, order)
+			control(t, ready, http.MethodDelete, faultURL)
 			l.until("the VM is synchronized", isRunning(req), req)
-			if got := diskUsers(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
+			if got := attachedVMs(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
 				t.Errorf("the disk is attached to %q", got)
 			}
 		})
@@ -284,17 +284,17 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		disturb, undo func(t *testing.T, ready vcenter.Ready, vm string)
-		// refused is true if the VM is not destroyed before the change is undone.
+		cause, undo func(t *testing.T, ready vcenter.Ready, vm string)
+		// refused is true if the VM is not destroyed until undo is called.
 		refused, unreadable bool
 	}{
 		"the service refuses, and a reconfiguration detaches": {
-			disturb: func(t *testing.T, ready vcenter.Ready, _ string) {
+			cause: func(t *testing.T, ready vcenter.Ready, _ string) {
 				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsNotRegisteredFault")
 			},
 		},
 		"both refuse": {refused: true,
-			disturb: func(t *testing.T, ready vcenter.Ready, vm string) {
+			cause: func(t *testing.T, ready vcenter.Ready, vm string) {
 				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsFault")
 				control(t, ready, http.MethodPut, "/vm/disabled?vm="+vm+"&methods=ReconfigVM_Task")
 			},
@@ -303,7 +303,7 @@ func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 			},
 		},
 		"its devices cannot be read": {refused: true, unreadable: true,
-			disturb: func(t *testing.T, ready vcenter.Ready, vm string) {
+			cause: func(t *testing.T, ready vcenter.Ready, vm string) {
 				control(t, ready, http.MethodPost, "/vm/hide?vm="+vm+"&state=inaccessible")
 			},
 			undo: func(t *testing.T, ready vcenter.Ready, vm string) {
@@ -315,13 +315,13 @@ func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 			ready := startVCenter(t)
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			id := claimedDisk(t, ready)
+			id := newFirstClassDisk(t, ready)
 			req := newRequest("web", templateImage())
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			addClaim(req, "data", provider.Claim{VolumeID: id})
 			l.until("the disk is attached", func() bool { return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached }, req)
 			vm := req.VM.Status.UniqueID
-			tc.disturb(t, ready, vm)
+			tc.cause(t, ready, vm)
 			ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}
 			if tc.unreadable {
 				eventually(t, "the VM is unreadable", func() bool { return observe.Trouble(p.inventory.Get(ref)) != "" })
@@ -335,7 +335,7 @@ func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 				eventually(t, "the VM can be read", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
 			}
 			l.remove(req)
-			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
+			if got := attachedVMs(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 		})
@@ -367,14 +367,14 @@ func TestClaim_PreventsPowerOnUntilItIsAttached(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	id := claimedDisk(t, ready)
+	id := newFirstClassDisk(t, ready)
 	req := newRequest("web", templateImage())
 	const why = `PersistentVolumeClaim "data" is held by VirtualMachine "db"`
 	addClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
 	l.until("the power-on waits", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False WaitingForPrerequisites"
 	}, req)
-	if got := message(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced); got != "waiting for the claims of volumes[data] to be attached" {
+	if got := message(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced); got != "waiting for volumes[data] to be attached" {
 		t.Errorf("the message of PowerStateSynced is %q", got)
 	}
 	if got := req.VM.Status.Volumes[0]; got.Attached || got.Error != why {

@@ -100,7 +100,7 @@ func newFullSource(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request
 		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse("1Gi"))}},
 		{Name: "drive", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
 	}
-	addClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	addClaim(req, "claimed", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	createPoweredOff(l, req)
 	reconfigure(t, objectOf(t, ready, req), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "another secret"}, &types.OptionValue{Key: "svga.vramSize", Value: "8388608"},
@@ -115,10 +115,10 @@ func TestClone_HasTheDisksOfItsSourceButNotItsOwnSettings(t *testing.T) {
 	l := newLoop(t, p)
 	source := newFullSource(t, ready, l)
 	before := inVCenter(t, ready)["team-a/source"]
-	own := ownSettings(before)
+	settings := ownSettings(before)
 	for _, key := range []string{"claim", "drive", "serial port", "mac", "property user-data", "guestinfo.userdata", observe.OwnerKey, observe.VolumeKey("data"), observe.ClaimKey("claimed")} {
-		if own[key] == "" {
-			t.Fatalf("the source has no %s: %v", key, own)
+		if settings[key] == "" {
+			t.Fatalf("the source has no %s: %v", key, settings)
 		}
 	}
 	clone := cloneRequest("clone", source, "")
@@ -128,10 +128,10 @@ func TestClone_HasTheDisksOfItsSourceButNotItsOwnSettings(t *testing.T) {
 	vms := inVCenter(t, ready)
 	vm := vms["team-a/clone"]
 	for key, value := range ownSettings(vm) {
-		if own[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // the clone uses the same slots and numbers
+		if settings[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // the clone uses the same slots
 			t.Errorf("the clone has its source's %s", key)
 		}
-		if _, said := own[key]; said && (strings.HasPrefix(key, "property ") || strings.HasPrefix(key, "guestinfo.") || key == "claim" || key == "drive" || key == "serial port") {
+		if _, ok := settings[key]; ok && (strings.HasPrefix(key, "property ") || strings.HasPrefix(key, "guestinfo.") || key == "claim" || key == "drive" || key == "serial port") {
 			t.Errorf("the clone has the %s %q", key, value)
 		}
 	}
@@ -144,10 +144,10 @@ func TestClone_HasTheDisksOfItsSourceButNotItsOwnSettings(t *testing.T) {
 	if got := observe.ExtraConfig(&vm, "svga.vramSize"); got != "8388608" {
 		t.Errorf("a general setting was not cloned: %q", got)
 	}
-	if diff := cmp.Diff(own, ownSettings(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
+	if diff := cmp.Diff(settings, ownSettings(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
 		t.Errorf("the source was changed (-before +after):\n%s", diff)
 	}
-	if at := diskUsers(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
+	if at := attachedVMs(t, ready, settings["claim"]); len(at) != 1 || at[0] != "source" {
 		t.Errorf("the disk of the claim is attached to %v, want the source only", at)
 	}
 	checkNoOperation(t, p, source)
@@ -164,7 +164,7 @@ func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
 	}
 }
 
-func TestClone_OfASnapshotHasTheStateOfTheSnapshot(t *testing.T) {
+func TestCloneOfASnapshot_HasTheStateOfTheSnapshot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -195,33 +195,33 @@ func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	source, runs := newRequest("source", templateImage()), newRequest("runs", templateImage())
+	source, running := newRequest("source", templateImage()), newRequest("runs", templateImage())
 	createPoweredOff(l, source)
-	l.until("the VM \"runs\" runs", isRunning(runs), runs)
+	l.until("the VM runs", isRunning(running), running)
 	vm := objectOf(t, ready, source)
 	for _, name := range []string{"once", "twice", "twice"} {
 		snapshot(t, vm, name)
 	}
 	for name, tc := range map[string]struct {
-		from   *provider.CloneSource
-		status string
-		says   string
+		from        *provider.CloneSource
+		status      string
+		wantMessage string
 	}{
-		"a-running-vm":               {cloneRequest("x", runs, "").CloneOf, "False Invalid", "power it off or clone a snapshot"},
-		"a-vm-without-snapshots":     {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has no snapshots"},
+		"a-running-vm":               {cloneRequest("x", running, "").CloneOf, "False Invalid", "power it off or clone a snapshot"},
+		"a-vm-without-snapshots":     {cloneRequest("x", running, "once").CloneOf, "False NotFound", "has no snapshots"},
 		"a-missing-snapshot":         {cloneRequest("x", source, "never").CloneOf, "False NotFound", `existing snapshots: "once", "twice", "twice"`},
 		"a-snapshot-in-another-case": {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `snapshot "Once" of the virtual machine to clone does not exist`},
 		"an-ambiguous-snapshot":      {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
 		"a-recreated-object":         {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
-		"another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
+		"another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: running.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
 		"another-vcenter":            {&provider.CloneSource{NamespacedName: keyOf(source), UID: source.VM.UID, InstanceUUID: "4c4c4544-0000-0000-0000-000000000000"}, "False NotFound", "not in this vCenter"},
 	} {
 		req := newRequest(name, source.VM.AsImage())
 		req.CloneOf = tc.from
 		st := &req.VM.Status
 		l.until(name+" is refused", func() bool { return reason(st, vmv1alpha1.ConditionImageReady) == tc.status }, req)
-		if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.says) {
-			t.Errorf("%s: ImageReady: %q, want %q", name, c.Message, tc.says)
+		if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.wantMessage) {
+			t.Errorf("%s: ImageReady: %q, want %q", name, c.Message, tc.wantMessage)
 		}
 	}
 	if n := served(t, ready, "CloneVM_Task"); n != 2 {
@@ -231,10 +231,10 @@ func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	elsewhere := cloneRequest("elsewhere", source, "")
 	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
 	if o := p.CheckZone(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Refusal == nil || o.CheckErr != nil || !strings.Contains(o.Refusal.Error(), "clones across vCenters are not supported") {
-		t.Errorf("the offer of another vCenter: Lacks %v, Unknown %v; want Lacks without the source", o.Refusal, o.CheckErr)
+		t.Errorf("a zone of another vCenter: Refusal %v, CheckErr %v; want a refusal", o.Refusal, o.CheckErr)
 	}
 	if o := p.CheckZone(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Refusal != nil || o.CheckErr != nil {
-		t.Errorf("the offer of the source's vCenter: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
+		t.Errorf("a zone of the source's vCenter: Refusal %v, CheckErr %v", o.Refusal, o.CheckErr)
 	}
 }
 
@@ -244,21 +244,21 @@ func TestClone_IsCreatedOnceWhenTheProcessIsKilled(t *testing.T) {
 	for _, method := range []string{"FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
 		t.Run(method, func(t *testing.T) {
 			ready := startVCenter(t)
-			maker, _ := startProvider(t, ready, nil)
+			setup, _ := startProvider(t, ready, nil)
 			source := newRequest("source", templateImage())
-			createPoweredOff(newLoop(t, maker), source)
+			createPoweredOff(newLoop(t, setup), source)
 
-			death := &killAfterCall{method: method, frozen: make(chan struct{})}
-			first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
-			t.Cleanup(func() { close(death.frozen) })
+			killer := &killAfterCall{method: method, released: make(chan struct{})}
+			first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = killer.call })
+			t.Cleanup(func() { close(killer.released) })
 			clone := cloneRequest("clone", source, "")
 			before := served(t, ready, method)
 			eventually(t, "the process is stopped at the call", func() bool {
 				clone.Now = time.Now()
 				_, _ = first.CreateOrUpdateVirtualMachineAsync(t.Context(), clone)
-				death.mu.Lock()
-				defer death.mu.Unlock()
-				return death.dead && served(t, ready, method) > before
+				killer.mu.Lock()
+				defer killer.mu.Unlock()
+				return killer.killed && served(t, ready, method) > before
 			})
 
 			// The source is powered on. A VM that is already cloned is completed without it.

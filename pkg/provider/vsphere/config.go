@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Any allows everything in a list of allowed values.
+// Any is the entry of a list of allowed values that allows every value.
 const Any = driver.Any
 
 // Config configures a Driver.
@@ -31,7 +31,7 @@ type Config struct {
 	// hexadecimal.
 	Thumbprint string
 	// InstanceUUID, if set, is the required instance UUID of the vCenter. An empty value requires
-	// that of the first login. The driver does not log in to any other vCenter.
+	// the instance UUID of the first login. The driver does not log in to any other vCenter.
 	InstanceUUID *string
 	// Credentials provides the credentials for each login.
 	Credentials session.Credentials
@@ -53,14 +53,14 @@ type Config struct {
 	Permit session.Permit
 
 	// Owner identifies the image copies and the published items of this server. If it is empty, the
-	// server has none.
+	// server has no image copies and no published items.
 	Owner string
 
 	// OnEvent, if set, is called for vCenter events of virtual machines that belong to an object.
 	// Events of the last ten minutes before the start are included. It must not block.
 	OnEvent func(provider.HypervisorEvent)
 
-	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
+	// MaxCalls limits concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
 	// GracePeriod is how long an operation waits for a guest to shut down or stand by. Defaults to
 	// five minutes.
@@ -84,8 +84,8 @@ const (
 	CallUnanswered = "unanswered"
 )
 
-// callHandler returns a function that determines the outcome of a call and passes it to Called. It
-// returns nil if Called is nil.
+// callHandler returns a function that determines the outcome of a call and passes it to OnResult. It
+// returns nil if OnResult is nil.
 func (c *Config) callHandler() func(string, error, time.Duration) {
 	if c.OnResult == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 // gate blocks calls.
 type gate struct {
 	calls
-	mu   sync.Mutex
-	held chan struct{}
+	mu       sync.Mutex
+	released chan struct{}
 }
 
 // await counts a call. It blocks the first call of a create while the gate is closed.
@@ -28,23 +28,23 @@ func (g *gate) await(method string) {
 		return
 	}
 	g.mu.Lock()
-	held := g.held
+	released := g.released
 	g.mu.Unlock()
-	if held != nil {
-		<-held
+	if released != nil {
+		<-released
 	}
 }
 
 func (g *gate) hold() func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	held := make(chan struct{})
-	g.held = held
+	released := make(chan struct{})
+	g.released = released
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.held = nil
-		close(held)
+		g.released = nil
+		close(released)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestTrouble_ReturnsTheReason(t *testing.T) {
+func TestConnectionReason_DistinguishesErrors(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	installation := admin(t, ready).ServiceContent.About.InstanceUuid

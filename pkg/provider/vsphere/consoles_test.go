@@ -92,16 +92,16 @@ func TestConsole_BelongsToTheObjectsRunningVM(t *testing.T) {
 		"console": func() error { _, err := d.Console(t.Context(), forged); return err },
 		"picture": func() error { _, err := d.Screenshot(t.Context(), forged); return err },
 	} {
-		var unusable *provider.NotUsableError
-		if err := ask(); !errors.As(err, &unusable) || !unusable.Missing {
+		var notUsable *provider.NotUsableError
+		if err := ask(); !errors.As(err, &notUsable) || !notUsable.Missing {
 			t.Errorf("%s of the VM of another object: %v, want a not-found error", what, err)
 		}
 	}
 	// A VM may be unreadable when it is found, and owned by another object when the ticket is requested.
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: other.VM.Status.UniqueID}
-	mine := &console.Machine{Session: d.session, Ref: &ref, Owner: ownerOf(identityOf(req))}
-	var unusable *provider.NotUsableError
-	if _, err := mine.Ticket(t.Context()); !errors.As(err, &unusable) {
+	machine := &console.Machine{Session: d.session, Ref: &ref, Owner: ownerOf(identityOf(req))}
+	var notUsable *provider.NotUsableError
+	if _, err := machine.Ticket(t.Context()); !errors.As(err, &notUsable) {
 		t.Errorf("a ticket for a VM that is now owned by another object: %v, want a not-found error", err)
 	}
 	l.remove(req)
@@ -118,7 +118,7 @@ func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 	d := newIdleDriver(t, ready, &calls{})
 	id, vm := identityOf(req), url.QueryEscape(req.VM.Status.UniqueID)
 	order := func(method, path string) { t.Helper(); simulated.Control(t, ready, method, path) }
-	refused := func(what string, is func(error) bool) {
+	checkError := func(what string, is func(error) bool) {
 		t.Helper()
 		_, err := d.Console(t.Context(), id)
 		if err == nil || !is(err) {
@@ -130,7 +130,7 @@ func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 	}
 
 	order(http.MethodPost, "/vm/hide?state=disconnected&vm="+vm)
-	refused("host away", func(err error) bool { return errors.Is(err, provider.ErrUnknownState) })
+	checkError("host disconnected", func(err error) bool { return errors.Is(err, provider.ErrUnknownState) })
 	order(http.MethodPost, "/vm/show?vm="+vm)
 
 	order(http.MethodPut, "/permissions?without=VirtualMachine.Interact.ConsoleInteract,VirtualMachine.Interact.CreateScreenshot&entity="+vm)
@@ -159,7 +159,7 @@ func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 
 	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
-	refused("powered off", func(err error) bool { return errors.Is(err, provider.ErrNotPoweredOn) })
+	checkError("powered off", func(err error) bool { return errors.Is(err, provider.ErrNotPoweredOn) })
 	l.remove(req)
-	refused("gone", func(err error) bool { var none *provider.NotUsableError; return errors.As(err, &none) && none.Missing })
+	checkError("not found", func(err error) bool { var none *provider.NotUsableError; return errors.As(err, &none) && none.Missing })
 }

@@ -40,7 +40,7 @@ func restoreCopy(t *testing.T, ready vcenter.Ready, req *provider.Request, folde
 	if owned {
 		extra = append(extra, &types.OptionValue{Key: observe.OwnerKey, Value: observe.Owner{Key: keyOf(req), UID: string(req.VM.UID)}.String()})
 	}
-	vm, _ := makeVM(t, ready, folder, name, extra...)
+	vm, _ := createVM(t, ready, folder, name, extra...)
 	return vm
 }
 
@@ -56,7 +56,7 @@ func copyProperties(t *testing.T, vm *object.VirtualMachine) map[string]string {
 		"version": now.Config.ChangeVersion, "power": string(now.Runtime.PowerState)}
 }
 
-// createdCondition returns the status and the reason of the condition Created, and its message.
+// createdCondition returns the status, the reason and the message of the Created condition.
 func createdCondition(req *provider.Request) (condition, message string) {
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
@@ -158,9 +158,9 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		event     func(*victim)
 		elsewhere bool
-		// want is the condition. made is the number of VMs that are created before a confirmation.
-		want string
-		made int
+		// want is the Created condition. created is the number of VMs that are created before a confirmation.
+		want    string
+		created int
 	}{
 		"its host is removed": {want: "Unknown Missing", event: func(v *victim) {
 			templates, err := find.NewFinder(v.vm.Client()).VirtualMachineList(v.t.Context(), "/DC0/vm/templates/*")
@@ -173,7 +173,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			v.event(http.MethodPost, "/host/remove?host="+v.host().Name())
 		}},
 		"it is unregistered": {want: "Unknown Missing", event: func(v *victim) { v.event(http.MethodPost, "/vm/unregister?vm=%s") }},
-		"it is destroyed": {want: "True Succeeded", made: 1, event: func(v *victim) {
+		"it is destroyed": {want: "True Succeeded", created: 1, event: func(v *victim) {
 			v.powerOff()
 			v.await(v.vm.Destroy(t.Context()))
 		}},
@@ -201,10 +201,10 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			// While the VM is off, the plan may start to power it on before its deletion is observed.
 			l.until("the deletion is reported", func() bool {
 				c, message := createdCondition(req)
-				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "if it does not reappear within") || isRunning(req)() && req.VM.Status.UniqueID != first)
+				return c == tc.want && (tc.created == 0 && !strings.Contains(message, "if it does not reappear within") || isRunning(req)() && req.VM.Status.UniqueID != first)
 			}, req)
-			if n := counted.snapshot()["CloneVM_Task"] - before; n != tc.made {
-				t.Errorf("%d VMs were created, want %d", n, tc.made)
+			if n := counted.snapshot()["CloneVM_Task"] - before; n != tc.created {
+				t.Errorf("%d VMs were created, want %d", n, tc.created)
 			}
 			if tc.want != "Unknown Missing" {
 				return
@@ -218,8 +218,8 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 	}
 }
 
-// anotherVCenter returns the search of a vCenter to which any VM that is searched for has been
-// moved.
+// anotherVCenter returns the search function of another vCenter. It finds every VM, as if the VM was moved
+// there.
 func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string, error) {
 	t.Helper()
 	ready := startVCenter(t)
@@ -235,12 +235,12 @@ func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string
 	}
 }
 
-// The directory of a VM whose .vmx file is in another directory looks like that of a failed attempt.
+// If a VM's .vmx file is in another directory, its directory looks like the directory of a failed create.
 func TestLeftovers_DoNotIncludeTheDisksOfAMissingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployDirect, cacheOf(f))

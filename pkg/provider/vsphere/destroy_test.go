@@ -50,32 +50,32 @@ func TestDestroy_KeepsDisksOfOtherVMs(t *testing.T) {
 		}
 		return files
 	}
-	there := func(file string) bool {
+	isPresent := func(file string) bool {
 		_, err := ds.Stat(t.Context(), file)
 		return err == nil
 	}
 	_, devices := vmOf(other.VM.Status.UniqueID)
-	theirs := filesOf(devices)[0]
+	otherFile := filesOf(devices)[0]
 	vm, devices := vmOf(proxy.VM.Status.UniqueID)
 	own := filesOf(devices)
 	controller, err := devices.FindDiskController("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	hotAdded := devices.CreateDisk(controller, ds.Reference(), "[LocalDS_0] "+theirs)
+	hotAdded := devices.CreateDisk(controller, ds.Reference(), "[LocalDS_0] "+otherFile)
 	hotAdded.CapacityInKB = 0
 	if err := vm.AddDevice(t.Context(), hotAdded); err != nil {
 		t.Fatal(err)
 	}
-	if !there(theirs) || len(own) != 2 || !there(own[0]) || !there(own[1]) {
-		t.Fatalf("the disks %s and %v are not in the expected directories", theirs, own)
+	if !isPresent(otherFile) || len(own) != 2 || !isPresent(own[0]) || !isPresent(own[1]) {
+		t.Fatalf("the disks %s and %v are not in the expected directories", otherFile, own)
 	}
 	l.remove(proxy)
-	if !there(theirs) {
-		t.Errorf("the disk %s of the other VM was deleted", theirs)
+	if !isPresent(otherFile) {
+		t.Errorf("the disk %s of the other VM was deleted", otherFile)
 	}
 	for _, file := range own {
-		if there(file) {
+		if isPresent(file) {
 			t.Errorf("the disk %s of the deleted VM still exists", file)
 		}
 	}

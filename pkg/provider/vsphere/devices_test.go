@@ -54,8 +54,8 @@ func devicesOf(t *testing.T, ready vcenter.Ready, name string) map[string]int {
 	return out
 }
 
-func message(st *vmv1alpha1.VirtualMachineStatus, kind string) string {
-	if c := meta.FindStatusCondition(st.Conditions, kind); c != nil {
+func message(st *vmv1alpha1.VirtualMachineStatus, conditionType string) string {
+	if c := meta.FindStatusCondition(st.Conditions, conditionType); c != nil {
 		return c.Message
 	}
 	return ""
@@ -258,7 +258,7 @@ func TestNetwork_CanBeCorrectedAfterAnInvalidChange(t *testing.T) {
 	}, req)
 }
 
-func TestTPM_PreferredIsAddedIfTheFirmwareSupportsIt(t *testing.T) {
+func TestPreferredTPM_IsAddedIfTheFirmwareSupportsIt(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

@@ -73,10 +73,10 @@ func New(c Config) (*Driver, error) {
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, OnDetached: d.detachHandler(c.OnEvent)}
 	d.images = &catalogue.Catalogue{Session: s, Placement: d.anyResolver, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
-	began := time.Now()
+	started := time.Now()
 	d.imageFiles = imagefiles.New(imagefiles.Options{
 		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
-		FindCreateTask: func(ctx context.Context) (string, error) { return d.newCreator("").FindCreateTask(ctx, began) },
+		FindCreateTask: func(ctx context.Context) (string, error) { return d.newCreator("").FindCreateTask(ctx, started) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
@@ -144,7 +144,7 @@ func (d *Driver) Healthy(ctx context.Context) error {
 // Info describes the current login. It is zero before the first login.
 func (d *Driver) Info() session.Info { return d.session.Info() }
 
-// Connected returns nil if vCenter answers, whether or not the inventory has been read.
+// Connected returns nil if vCenter responds, even if the inventory has not been read.
 func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy(ctx) }
 
 // Skew returns how far vCenter's clock was ahead of the server's clock at the last measurement.
@@ -161,8 +161,8 @@ func (d *Driver) SkewWarning(ctx context.Context) string {
 	return session.SkewWarning(skew)
 }
 
-// ReadDuration returns how long the last full read of the inventory took. It is 0 before the first
-// one ends.
+// ReadDuration returns how long the last full read of the inventory took. It is 0 until the first
+// full read is complete.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
 // LastStreamResponse returns the time of the last response of the stream of changes. It is zero before the first
@@ -305,7 +305,8 @@ func (d *Driver) desiredSpec(w *driver.Desired) configspec.Desired {
 	return out
 }
 
-// acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot.
+// acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot: a controller and a
+// unit number.
 func (d *Driver) acceptsDiskSlot() bool {
 	return !session.IsOlderVersion(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }

@@ -51,30 +51,30 @@ func newRequest(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Re
 	}, PrerequisitesReady: true, Priority: 100}
 }
 
-// loop is a minimal controller. It reconciles its requests when events arrive.
+// loop is a minimal controller. It reconciles requests when events arrive.
 type loop struct {
 	t *testing.T
 	p *Provider
 
-	mu    sync.Mutex
-	wake  chan struct{}
-	hints []provider.Event
+	mu     sync.Mutex
+	wake   chan struct{}
+	events []provider.Event
 }
 
 func newLoop(t *testing.T, p *Provider) *loop {
 	t.Helper()
 	l := &loop{t: t, p: p, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
-	watching := make(chan struct{})
-	go func() { close(watching); p.Watch(ctx, l.enqueue) }()
-	<-watching
+	started := make(chan struct{})
+	go func() { close(started); p.Watch(ctx, l.enqueue) }()
+	<-started
 	t.Cleanup(cancel)
 	return l
 }
 
 func (l *loop) enqueue(h provider.Event) {
 	l.mu.Lock()
-	l.hints = append(l.hints, h)
+	l.events = append(l.events, h)
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -88,13 +88,13 @@ func (l *loop) until(what string, done func() bool, reqs ...*provider.Request) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
 	defer cancel()
 	for {
-		soonest := time.Duration(-1)
+		minAfter := time.Duration(-1)
 		var last error
 		for _, req := range reqs {
 			req.Now = time.Now()
 			_, err := l.p.CreateOrUpdateVirtualMachineAsync(ctx, req)
-			if after, ok := provider.AsRequeue(err); ok && (soonest < 0 || after < soonest) {
-				soonest = after
+			if after, ok := provider.AsRequeue(err); ok && (minAfter < 0 || after < minAfter) {
+				minAfter = after
 			}
 			if err != nil {
 				last = fmt.Errorf("%s: %w", req.VM.Name, err)
@@ -103,13 +103,13 @@ func (l *loop) until(what string, done func() bool, reqs ...*provider.Request) {
 		if done() {
 			return
 		}
-		if !l.wait(ctx, soonest) {
+		if !l.wait(ctx, minAfter) {
 			l.t.Fatalf("timed out waiting until %s; last error: %v; status: %+v", what, last, reqs[0].VM.Status)
 		}
 	}
 }
 
-// wait waits for an event, but not longer than the reconcile requested.
+// wait waits for an event, but no longer than after.
 func (l *loop) wait(ctx context.Context, after time.Duration) bool {
 	var due <-chan time.Time
 	if after >= 0 {
@@ -141,8 +141,8 @@ func isRunning(reqs ...*provider.Request) func() bool {
 	}
 }
 
-func isTrue(st *vmv1alpha1.VirtualMachineStatus, kind string) bool {
-	return meta.IsStatusConditionTrue(st.Conditions, kind)
+func isTrue(st *vmv1alpha1.VirtualMachineStatus, conditionType string) bool {
+	return meta.IsStatusConditionTrue(st.Conditions, conditionType)
 }
 
 // remove deletes the VM and waits until it no longer exists.
@@ -169,8 +169,8 @@ func (l *loop) remove(req *provider.Request) {
 	}
 }
 
-func reason(st *vmv1alpha1.VirtualMachineStatus, kind string) string {
-	c := meta.FindStatusCondition(st.Conditions, kind)
+func reason(st *vmv1alpha1.VirtualMachineStatus, conditionType string) string {
+	c := meta.FindStatusCondition(st.Conditions, conditionType)
 	if c == nil {
 		return ""
 	}

@@ -44,16 +44,16 @@ func TestHost_IsSelectedInAClusterWithoutDRS(t *testing.T) {
 	}
 
 	finish(hosts[2].EnterMaintenanceMode(t.Context(), 0, false, nil))
-	late := zoneRequest("b", "late")
+	waiting := zoneRequest("b", "late")
 	l.until("no host is available", func() bool {
-		return strings.HasPrefix(message(&late.VM.Status, vmv1alpha1.ConditionPlacementReady), `cluster "DC0_C1" does not use DRS, and none of its hosts can run the virtual machine: `)
-	}, late)
-	got := message(&late.VM.Status, vmv1alpha1.ConditionPlacementReady)
+		return strings.HasPrefix(message(&waiting.VM.Status, vmv1alpha1.ConditionPlacementReady), `cluster "DC0_C1" does not use DRS, and none of its hosts can run the virtual machine: `)
+	}, waiting)
+	got := message(&waiting.VM.Status, vmv1alpha1.ConditionPlacementReady)
 	for _, want := range []string{hosts[0].Name() + " is in maintenance mode", hosts[1].Name() + " is disconnected", hosts[2].Name() + " is in maintenance mode"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("message %q, want %q", got, want)
 		}
 	}
 	finish(hosts[2].ExitMaintenanceMode(t.Context(), 0))
-	l.until("the VM runs", isRunning(late), late)
+	l.until("the VM runs", isRunning(waiting), waiting)
 }

@@ -33,8 +33,8 @@ type victim struct {
 	req   *provider.Request
 	// vm is the VM in an administrator's session, with its original managed object ID.
 	vm *object.VirtualMachine
-	// left is the response to an event, for undo.
-	left string
+	// eventResponse is the response to an event. undo uses it.
+	eventResponse string
 }
 
 // event sends a request to the simulator. %s in path is replaced by the managed object ID.
@@ -43,7 +43,7 @@ func (v *victim) event(method, path string) {
 	if strings.Contains(path, "%s") {
 		path = fmt.Sprintf(path, v.vm.Reference().Value)
 	}
-	v.left = strings.Trim(ask(v.t, v.ready, method, path), "\"\n")
+	v.eventResponse = strings.Trim(ask(v.t, v.ready, method, path), "\"\n")
 }
 
 func (v *victim) reconfigure(spec types.VirtualMachineConfigSpec) { reconfigure(v.t, v.vm, spec) }
@@ -66,11 +66,11 @@ func (v *victim) reported() string {
 }
 
 const (
-	allWell     = "PoweredOn, Created True Succeeded, ConfigurationSynced True Succeeded"
-	unreadable  = "PoweredOn, Created True Succeeded, ConfigurationSynced Unknown UnknownState"
-	missingVM   = "PoweredOn, Created Unknown Missing, ConfigurationSynced True Succeeded"
-	copyFound   = "PoweredOn, Created Unknown CopyFound, ConfigurationSynced True Succeeded"
-	adminFolder = "/DC0/vm/elsewhere"
+	synchronized = "PoweredOn, Created True Succeeded, ConfigurationSynced True Succeeded"
+	unreadable   = "PoweredOn, Created True Succeeded, ConfigurationSynced Unknown UnknownState"
+	missingVM    = "PoweredOn, Created Unknown Missing, ConfigurationSynced True Succeeded"
+	copyFound    = "PoweredOn, Created Unknown CopyFound, ConfigurationSynced True Succeeded"
+	adminFolder  = "/DC0/vm/elsewhere"
 )
 
 // externalChange is a change of a running VM by an administrator or by vCenter.
@@ -83,11 +83,11 @@ type externalChange struct {
 	check func(*victim)
 	// undo reverts the event. Afterwards the status must be allWell.
 	undo func(*victim)
-	// another is true if the VM has a new managed object ID afterwards.
-	another bool
+	// hasNewID is true if the VM has a new managed object ID afterwards.
+	hasNewID bool
 }
 
-var behinds = []externalChange{
+var externalChanges = []externalChange{
 	{name: "its datastore is inaccessible", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
@@ -103,7 +103,7 @@ var behinds = []externalChange{
 	{name: "all permissions on it are revoked", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPut, "/permissions?entity=%s&only=") },
 		undo:  func(v *victim) { v.event(http.MethodDelete, "/permissions?entity=%s") }},
-	{name: "it is unregistered and registered again", reported: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", another: true,
+	{name: "it is unregistered and registered again", reported: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", hasNewID: true,
 		event: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			v.l.until("the VM is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
@@ -111,19 +111,19 @@ var behinds = []externalChange{
 		},
 		undo: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.left))
+			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.eventResponse))
 		}},
-	{name: "it is renumbered by a restore of vCenter", reported: copyFound, another: true,
+	{name: "it is renumbered by a restore of vCenter", reported: copyFound, hasNewID: true,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/renumber?vm=%s") },
 		undo:  (*victim).confirm},
-	{name: "it gets another instance UUID", reported: allWell,
+	{name: "it gets another instance UUID", reported: synchronized,
 		event: func(v *victim) { v.reconfigure(types.VirtualMachineConfigSpec{InstanceUuid: uuid.NewString()}) },
 		check: func(v *victim) {
 			if got := v.req.VM.Status.InstanceUUID; got != string(v.req.VM.UID) {
 				v.t.Errorf("instance UUID %s, want the object's", got)
 			}
 		}},
-	{name: "it is moved out of the managed folder", reported: allWell,
+	{name: "it is moved out of the managed folder", reported: synchronized,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder="+adminFolder+"&vm=%s") },
 		check: func(v *victim) {
 			v.l.until("status reports the move", func() bool {
@@ -134,15 +134,15 @@ var behinds = []externalChange{
 			v.l.until("the VM is powered on", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder=/DC0/vm/slipway/team-a&vm=%s") }},
-	{name: "it is renamed", reported: allWell,
+	{name: "it is renamed", reported: synchronized,
 		event: func(v *victim) { v.await(v.vm.Rename(v.t.Context(), "renamed")) },
 		check: func(v *victim) {
 			v.l.until("the name is corrected", func() bool { return v.p.inventory.Get(v.vm.Reference()).Name == v.req.VM.Name }, v.req)
 		}},
-	{name: "it is powered off manually", reported: allWell, event: func(v *victim) { v.powerOff() }},
-	{name: "it is suspended manually", reported: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
-	{name: "it is reset manually", reported: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
-	{name: "its CPUs are changed while it is off", reported: allWell,
+	{name: "it is powered off manually", reported: synchronized, event: func(v *victim) { v.powerOff() }},
+	{name: "it is suspended manually", reported: synchronized, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
+	{name: "it is reset manually", reported: synchronized, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
+	{name: "its CPUs are changed while it is off", reported: synchronized,
 		event: func(v *victim) {
 			v.powerOff()
 			v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1})
@@ -154,7 +154,7 @@ var behinds = []externalChange{
 				v.t.Errorf("%d CPUs, want 2", got)
 			}
 		}},
-	{name: "its owner key is removed", reported: allWell,
+	{name: "its owner key is removed", reported: synchronized,
 		event: func(v *victim) { v.setKey(observe.OwnerKey, "") },
 		check: func(v *victim) {
 			v.l.until("the key is set again", func() bool {
@@ -167,7 +167,7 @@ var behinds = []externalChange{
 		undo: func(v *victim) {
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
-	{name: "an administrator pauses it", reported: allWell,
+	{name: "an administrator pauses it", reported: synchronized,
 		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.awaitInventory(observe.IsPaused) },
 		check: func(v *victim) {
 			v.powerOff()
@@ -182,14 +182,14 @@ var behinds = []externalChange{
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
 			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return !observe.IsPaused(vm) })
 		}},
-	{name: "an adapter is removed", reported: allWell,
+	{name: "an adapter is removed", reported: synchronized,
 		event: func(v *victim) {
 			if err := v.vm.RemoveDevice(v.t.Context(), false, adapters(v.t, v.vm)[0]); err != nil {
 				v.t.Fatal(err)
 			}
 		},
 		check: func(v *victim) {
-			v.l.until("it is added again", func() bool { return v.reported() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
+			v.l.until("it is added again", func() bool { return v.reported() == synchronized && len(adapters(v.t, v.vm)) == 1 }, v.req)
 		}},
 	{name: "an adapter is added", reported: "PoweredOn, Created True Succeeded, ConfigurationSynced False RestartRequired",
 		event: func(v *victim) {
@@ -205,9 +205,9 @@ var behinds = []externalChange{
 			}
 		},
 		undo: func(v *victim) { v.powerOff() }},
-	{name: "a snapshot is taken", reported: allWell,
+	{name: "a snapshot is taken", reported: synchronized,
 		event: func(v *victim) { v.await(v.vm.CreateSnapshot(v.t.Context(), "by-hand", "", false, false)) }},
-	{name: "it is cloned in its folder", reported: allWell,
+	{name: "it is cloned in its folder", reported: synchronized,
 		event: func(v *victim) {
 			folder, err := find.NewFinder(v.vm.Client()).Folder(v.t.Context(), "/DC0/vm/slipway/team-a")
 			if err != nil {
@@ -215,7 +215,7 @@ var behinds = []externalChange{
 			}
 			v.await(v.vm.Clone(v.t.Context(), folder, "copy-of-"+v.req.VM.Name, types.VirtualMachineCloneSpec{}))
 		}},
-	{name: "vSphere asks a question", reported: allWell,
+	{name: "vSphere asks a question", reported: synchronized,
 		event: func(v *victim) {
 			v.event(http.MethodPost, "/vm/ask?text=moved+or+copied&choice=moved&choice=copied&vm=%s")
 		},
@@ -237,7 +237,7 @@ var behinds = []externalChange{
 		}},
 }
 
-// awaitInventory waits until the inventory has a matching state.
+// awaitInventory waits until what returns true for the VM in the inventory.
 func (v *victim) awaitInventory(what func(*mo.VirtualMachine) bool) {
 	v.t.Helper()
 	eventually(v.t, "the inventory has the state", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
@@ -283,7 +283,7 @@ func TestExternalChanges_AreReportedAndCorrected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, tc := range append(behinds, externalPlaceChanges...) {
+	for n, tc := range append(externalChanges, externalLocationChanges...) {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			req := newRequest(fmt.Sprintf("vm-%02d", n), templateImage())
 			l.until("the VM runs", isRunning(req), req)
@@ -301,9 +301,9 @@ func TestExternalChanges_AreReportedAndCorrected(t *testing.T) {
 			}
 			if tc.undo != nil {
 				tc.undo(v)
-				l.until("the VM is synchronized again", func() bool { return v.reported() == allWell && isRunning(req)() }, req)
+				l.until("the VM is synchronized again", func() bool { return v.reported() == synchronized && isRunning(req)() }, req)
 			}
-			if id := req.VM.Status.UniqueID; (id != first) != tc.another {
+			if id := req.VM.Status.UniqueID; (id != first) != tc.hasNewID {
 				t.Errorf("the VM is %s, want %s", id, first)
 			}
 			after := counted.snapshot()
@@ -329,7 +329,7 @@ func TestExternalChanges_AreReportedAndCorrected(t *testing.T) {
 	}
 }
 
-// An unreachable VM is neither destroyed nor created again. Its object waits.
+// An unreachable VM is neither destroyed nor recreated. The deletion of its object waits.
 func TestDeletion_WaitsForAnUnreachableVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

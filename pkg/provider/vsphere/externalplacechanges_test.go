@@ -15,40 +15,40 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// externalPlaceChanges are the changes of a VM's location, devices and permissions.
-var externalPlaceChanges = []externalChange{
-	{name: "its host is removed and added again", reported: missingVM, another: true,
+// externalLocationChanges are the changes of a VM's location, devices and permissions.
+var externalLocationChanges = []externalChange{
+	{name: "its host is removed and added again", reported: missingVM, hasNewID: true,
 		event: func(v *victim) {
 			name := v.host().Name()
 			v.event(http.MethodPost, "/host/remove?host="+name)
-			v.left = name
+			v.eventResponse = name
 		},
 		undo: func(v *victim) {
-			v.event(http.MethodPost, "/host/add?host="+v.left)
+			v.event(http.MethodPost, "/host/add?host="+v.eventResponse)
 			v.confirm()
 		}},
 	{name: "its host is removed and added again, and its ID is unchanged", reported: missingVM,
 		event: func(v *victim) {
 			name := v.host().Name()
 			v.event(http.MethodPost, "/host/remove?host="+name)
-			v.left = name
+			v.eventResponse = name
 		},
-		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?ids=same&host="+v.left) }},
-	{name: "it is migrated to another host", reported: allWell,
+		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?ids=same&host="+v.eventResponse) }},
+	{name: "it is migrated to another host", reported: synchronized,
 		event: func(v *victim) {
 			hosts, err := find.NewFinder(v.vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
 			if err != nil {
 				v.t.Fatal(err)
 			}
 			at := slices.IndexFunc(hosts, func(h *object.HostSystem) bool { return h.Reference() != v.host().Reference() })
-			v.left = hosts[at].Name()
+			v.eventResponse = hosts[at].Name()
 			to := types.VirtualMachineRelocateSpec{Host: new(hosts[at].Reference())}
 			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
 		},
 		check: func(v *victim) {
-			v.l.until("status reports the host", func() bool { return v.req.VM.Status.NodeName == v.left }, v.req)
+			v.l.until("status reports the host", func() bool { return v.req.VM.Status.NodeName == v.eventResponse }, v.req)
 		}},
-	{name: "it is moved to another datastore", reported: allWell,
+	{name: "it is moved to another datastore", reported: synchronized,
 		event: func(v *victim) {
 			ds, err := find.NewFinder(v.vm.Client()).Datastore(v.t.Context(), "/DC0/datastore/LocalDS_1")
 			if err != nil {
@@ -57,11 +57,11 @@ var externalPlaceChanges = []externalChange{
 			to := types.VirtualMachineRelocateSpec{Datastore: new(ds.Reference())}
 			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
 		}},
-	{name: "its datastore is renamed", reported: allWell,
+	{name: "its datastore is renamed", reported: synchronized,
 		event: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed") },
 		check: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			v.powersOffAndOn()
+			v.awaitPowerCycle()
 			v.l.until("the VM has the desired power state", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=renamed&to=LocalDS_0") }},
@@ -81,7 +81,7 @@ var externalPlaceChanges = []externalChange{
 				v.t.Fatal(err)
 			}
 		}},
-	{name: "a disk is added", reported: allWell,
+	{name: "a disk is added", reported: synchronized,
 		event: func(v *victim) {
 			devices, err := v.vm.Device(v.t.Context())
 			if err != nil {
@@ -104,26 +104,26 @@ var externalPlaceChanges = []externalChange{
 			})
 			v.l.until("the VM is not moved", isRunning(v.req), v.req)
 		}},
-	{name: "a backup disables its power-off method", reported: allWell,
+	{name: "a backup disables its power-off method", reported: synchronized,
 		event: func(v *victim) { v.event(http.MethodPut, "/vm/disabled?vm=%s&methods=PowerOffVM_Task") },
-		check: refusesToPowerOff,
+		check: requestRefusedPowerOff,
 		undo: func(v *victim) {
 			v.event(http.MethodPut, "/vm/disabled?vm=%s")
-			v.powersOffAndOn()
+			v.awaitPowerCycle()
 		}},
-	{name: "the privilege to power it off is revoked", reported: allWell,
+	{name: "the privilege to power it off is revoked", reported: synchronized,
 		event: func(v *victim) {
 			v.event(http.MethodPut, "/permissions?entity=%s&without=VirtualMachine.Interact.PowerOff")
 		},
-		check: refusesToPowerOff,
+		check: requestRefusedPowerOff,
 		undo: func(v *victim) {
 			v.event(http.MethodDelete, "/permissions?entity=%s")
-			v.powersOffAndOn()
+			v.awaitPowerCycle()
 		}},
 }
 
-// refusesToPowerOff requests a power-off that vSphere refuses.
-func refusesToPowerOff(v *victim) {
+// requestRefusedPowerOff requests a power-off that vSphere refuses.
+func requestRefusedPowerOff(v *victim) {
 	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	v.l.until("status reports the refusal", func() bool {
 		return reason(&v.req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False Error"
@@ -133,8 +133,8 @@ func refusesToPowerOff(v *victim) {
 	}
 }
 
-// powersOffAndOn waits until the refused power-off succeeds.
-func (v *victim) powersOffAndOn() {
+// awaitPowerCycle waits until the refused power-off succeeds.
+func (v *victim) awaitPowerCycle() {
 	v.l.until("the VM is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
 	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 }

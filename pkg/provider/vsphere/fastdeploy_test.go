@@ -27,14 +27,14 @@ import (
 // cachedDisk is the path of the copy of the image's disk.
 const cachedDisk = "[LocalDS_0] images/photon-5/disk.vmdk"
 
-// files is a datastore in an administrator's session.
-type files struct {
+// datastoreFiles lists and creates the files of a datastore in an administrator's session.
+type datastoreFiles struct {
 	t  *testing.T
 	ds *object.Datastore
 	dc *object.Datacenter
 }
 
-func datastoreOf(t *testing.T, ready vcenter.Ready) files {
+func datastoreOf(t *testing.T, ready vcenter.Ready) datastoreFiles {
 	t.Helper()
 	finder := find.NewFinder(admin(t, ready).Client)
 	dc, err := finder.Datacenter(t.Context(), "DC0")
@@ -45,12 +45,12 @@ func datastoreOf(t *testing.T, ready vcenter.Ready) files {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files{t, ds, dc}
+	return datastoreFiles{t, ds, dc}
 }
 
 // list returns the names of the files in a directory. It returns nil if the directory does not
 // exist.
-func (f files) list(dir string) []string {
+func (f datastoreFiles) list(dir string) []string {
 	f.t.Helper()
 	b, err := f.ds.Browser(f.t.Context())
 	if err != nil {
@@ -75,15 +75,15 @@ func (f files) list(dir string) []string {
 	return names
 }
 
-func (f files) do(err error) {
+func (f datastoreFiles) do(err error) {
 	f.t.Helper()
 	if err != nil && !fault.Is(err, &vimtypes.FileAlreadyExists{}) {
 		f.t.Fatal(err)
 	}
 }
 
-// makeDisk creates a disk of 16 GiB.
-func (f files) makeDisk(file string) {
+// createDisk creates a disk of 16 GiB.
+func (f datastoreFiles) createDisk(file string) {
 	f.t.Helper()
 	ctx := f.t.Context()
 	f.do(object.NewFileManager(f.ds.Client()).MakeDirectory(ctx, path.Dir(file), f.dc, true))
@@ -94,7 +94,7 @@ func (f files) makeDisk(file string) {
 }
 
 // cacheOf returns an image cache with the copies of the image.
-func cacheOf(f files) *vmv1alpha1.VirtualMachineImageCache {
+func cacheOf(f datastoreFiles) *vmv1alpha1.VirtualMachineImageCache {
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cache", ResourceVersion: "1"}}
 	c.Spec.ContentLibrary = *libraryImage().Spec.ContentLibrary
 	c.Status.Locations = []vmv1alpha1.VirtualMachineImageCacheLocationStatus{{
@@ -135,13 +135,13 @@ func TestFastDeploy_UsesCopiesAndKeepsThemAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, counted := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	l := newLoop(t, p)
 	for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
 		t.Run(string(mode), func(t *testing.T) {
-			f, l := files{t, f.ds, f.dc}, &loop{t: t, p: l.p, wake: l.wake}
+			f, l := datastoreFiles{t, f.ds, f.dc}, &loop{t: t, p: l.p, wake: l.wake}
 			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
 			req.VM.CreationTimestamp = metav1.Now()
 			before := counted.snapshot()
@@ -151,11 +151,11 @@ func TestFastDeploy_UsesCopiesAndKeepsThemAtDeletion(t *testing.T) {
 			if diff := cmp.Diff([]string{"[LocalDS_0] " + dir + "/disk-0.vmdk"}, disks); diff != "" {
 				t.Errorf("disks (-want +got):\n%s", diff)
 			}
-			var wanted []string
+			var wantParents []string
 			if mode == vmv1alpha1.FastDeployLinked {
-				wanted = []string{cachedDisk}
+				wantParents = []string{cachedDisk}
 			}
-			if diff := cmp.Diff(wanted, parents); diff != "" {
+			if diff := cmp.Diff(wantParents, parents); diff != "" {
 				t.Errorf("parents (-want +got):\n%s", diff)
 			}
 			if got := bootDiskCapacity(req); got != "16Gi" {
@@ -189,7 +189,7 @@ func TestFastDeploy_KeepsTheParentDiskAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
@@ -212,7 +212,7 @@ func TestFastDeploy_KeepsTheParentDiskAtDeletion(t *testing.T) {
 	}
 }
 
-// A detached disk that must be kept is in the VM's directory, and another VM may have attached it.
+// The VM's directory may contain a detached disk that must be kept, because it is attached to another VM.
 func TestLeftovers_AreRemovedExceptDisksOfOtherVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -222,7 +222,7 @@ func TestLeftovers_AreRemovedExceptDisksOfOtherVMs(t *testing.T) {
 	for name, kept := range map[string]bool{"disk-0.vmdk": false, "web_1.vmdk": true} {
 		req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
 		dir := string(req.VM.UID)
-		f.makeDisk("[LocalDS_0] " + dir + "/" + name)
+		f.createDisk("[LocalDS_0] " + dir + "/" + name)
 		req.VM.DeletionTimestamp = new(metav1.Now())
 		newLoop(t, p).remove(req)
 		if left := f.list(dir); slices.Contains(left, name) != kept {
@@ -238,7 +238,7 @@ func TestDeletion_RemovesLeftoversAfterAChangeOfTheZone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ready := startVCenter(t)
 			f := datastoreOf(t, ready)
-			f.makeDisk(cachedDisk)
+			f.createDisk(cachedDisk)
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
@@ -249,7 +249,7 @@ func TestDeletion_RemovesLeftoversAfterAChangeOfTheZone(t *testing.T) {
 			l.remove(req)
 			// vCenter leaves files that it does not delete with the VM.
 			dir := string(req.VM.UID)
-			f.makeDisk("[LocalDS_0] " + dir + "/disk-0.vmdk")
+			f.createDisk("[LocalDS_0] " + dir + "/disk-0.vmdk")
 			if err := p.driver.newCreator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
 				t.Error(err)
 			}
@@ -264,25 +264,25 @@ func TestFastDeploy_RequestsMissingCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	ask := func(req *provider.Request) *provider.ImageCacheNotReadyError {
 		t.Helper()
-		var lacks *provider.ImageCacheNotReadyError
+		var notReady *provider.ImageCacheNotReadyError
 		eventually(t, "the missing copy is reported", func() bool {
 			_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
-			return errors.As(err, &lacks)
+			return errors.As(err, &notReady)
 		})
-		return lacks
+		return notReady
 	}
-	lacks := ask(fastRequest("none", vmv1alpha1.FastDeployDirect, nil))
+	notReady := ask(fastRequest("none", vmv1alpha1.FastDeployDirect, nil))
 	want := &provider.ImageCacheNotReadyError{
 		Name: provider.ImageCacheName(*libraryImage().Spec.ContentLibrary), Source: *libraryImage().Spec.ContentLibrary,
 		Location:    vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: "default", Datastore: "/DC0/datastore/LocalDS_0"},
 		DatastoreID: f.ds.Reference().Value, Reason: "the image files are not on datastore LocalDS_0 yet",
 	}
-	if diff := cmp.Diff(want, lacks); diff != "" {
+	if diff := cmp.Diff(want, notReady); diff != "" {
 		t.Errorf("without a cache (-want +got):\n%s", diff)
 	}
 	for name, tc := range map[string]struct {
@@ -306,7 +306,7 @@ func TestFastDeploy_RequestsMissingCopies(t *testing.T) {
 		"another disk": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Files[0].ID = "file2"
 		}, vmv1alpha1.FastDeployDirect, `the image has no copy of file "photon-5-disk1.vmdk"`, true},
-		"of another policy": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+		"copies of another policy": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].ProfileID = "gold"
 		}, vmv1alpha1.FastDeployDirect, "the image files are not on datastore LocalDS_0 yet", false},
 	} {
@@ -314,9 +314,9 @@ func TestFastDeploy_RequestsMissingCopies(t *testing.T) {
 			cache := cacheOf(f)
 			tc.change(cache)
 			req := fastRequest("a-"+strings.NewReplacer(" ", "-", ",", "").Replace(name), tc.mode, cache)
-			lacks := ask(req)
-			if lacks.Name != "photon" || !strings.HasPrefix(lacks.Reason, tc.reason) || lacks.Stale != tc.stale {
-				t.Errorf("%+v, want cache photon, stale %v and %q", lacks, tc.stale, tc.reason)
+			notReady := ask(req)
+			if notReady.Name != "photon" || !strings.HasPrefix(notReady.Reason, tc.reason) || notReady.Stale != tc.stale {
+				t.Errorf("%+v, want cache photon, stale %v and %q", notReady, tc.stale, tc.reason)
 			}
 			if left := f.list(string(req.VM.UID)); left != nil {
 				t.Errorf("remaining files on the datastore: %q", left)
@@ -329,7 +329,7 @@ func TestFastDeploy_CopiesADiskThatCannotBeLinked(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	for name, tc := range map[string]struct {
@@ -362,12 +362,12 @@ func TestFastDeploy_CopiesADiskThatCannotBeLinked(t *testing.T) {
 	}
 }
 
-// On vSAN the namespace manager creates top-level directories, and their names differ.
+// On vSAN the namespace manager creates top-level directories and chooses their names.
 func TestFastDeploy_WorksWithoutTopLevelDirectories(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	control(t, ready, http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
 	before := ask(t, ready, http.MethodGet, "/datastores/list?datastore=LocalDS_0")
 	p, _ := startProvider(t, ready, nil)

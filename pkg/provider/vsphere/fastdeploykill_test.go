@@ -44,16 +44,16 @@ func TestFastDeploy_IsCompletedByTheNextProcess(t *testing.T) {
 				t.Parallel()
 				ready := startVCenter(t)
 				f := datastoreOf(t, ready)
-				f.makeDisk(cachedDisk)
+				f.createDisk(cachedDisk)
 				for i, step := range []string{call, "answer." + call} {
 					for _, deleted := range []bool{false, true} {
 						t.Run(fmt.Sprintf("%s/deleted=%v", step, deleted), func(t *testing.T) {
 							req := fastRequest(fmt.Sprintf("web-%d-%v", i, deleted), mode, cacheOf(f))
-							killAt(t, ready, files{t, f.ds, f.dc}, req, step, deleted)
+							killAt(t, ready, datastoreFiles{t, f.ds, f.dc}, req, step, deleted)
 						})
 					}
 				}
-				files{t, f.ds, f.dc}.checkCopies(t)
+				datastoreFiles{t, f.ds, f.dc}.checkCopies(t)
 			})
 		}
 	}
@@ -63,20 +63,20 @@ func TestPromotion_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	for i, step := range []string{"PromoteDisks_Task", "answer.PromoteDisks_Task"} {
 		for _, deleted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/deleted=%v", step, deleted), func(t *testing.T) {
 				req := fastRequest(fmt.Sprintf("web-%d-%v", i, deleted), vmv1alpha1.FastDeployLinked, cacheOf(f))
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-				killAt(t, ready, files{t, f.ds, f.dc}, req, step, deleted)
+				killAt(t, ready, datastoreFiles{t, f.ds, f.dc}, req, step, deleted)
 			})
 		}
 	}
-	files{t, f.ds, f.dc}.checkCopies(t)
+	datastoreFiles{t, f.ds, f.dc}.checkCopies(t)
 }
 
-func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, step string, deleted bool) {
+func killAt(t *testing.T, ready vcenter.Ready, f datastoreFiles, req *provider.Request, step string, deleted bool) {
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
@@ -85,9 +85,9 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	eventually(t, "the inventory is read", first.inventory.Synced)
 	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 	control(t, ready, http.MethodPut, "/hold?method="+step)
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() { // The first process reconciles without events.
-		defer close(ended)
+		defer close(done)
 		for blockedCalls(t, ready, step) == 0 && t.Context().Err() == nil {
 			req.Now = time.Now()
 			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && blockedCalls(t, ready, step) == 0 {
@@ -98,7 +98,7 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 			}
 		}
 	}()
-	<-ended
+	<-done
 	go stop()
 	control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
 	control(t, ready, http.MethodDelete, "/hold?method="+step)
@@ -121,8 +121,8 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	if left := f.list(string(req.VM.UID)); left != nil {
 		t.Errorf("the directory of the VM still contains %q", left)
 	}
-	top := slices.DeleteFunc(f.list(""), func(name string) bool { return !strings.HasPrefix(name, string(req.VM.UID)) })
-	if diff := cmp.Diff([]string(nil), top); diff != "" && len(top) > 0 {
+	topLevel := slices.DeleteFunc(f.list(""), func(name string) bool { return !strings.HasPrefix(name, string(req.VM.UID)) })
+	if diff := cmp.Diff([]string(nil), topLevel); diff != "" && len(topLevel) > 0 {
 		t.Errorf("remaining files on the datastore:\n%s", diff)
 	}
 }

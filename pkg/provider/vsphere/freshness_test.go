@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// A backup takes and removes a snapshot. That does not change config.changeVersion.
+// A backup takes and removes a snapshot. This does not change config.changeVersion.
 func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -29,8 +29,8 @@ func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	st, vm := &req.VM.Status, objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
-	grows := func(size string) { req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", size, "")} }
-	grown := func(size string) {
+	setSize := func(size string) { req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", size, "")} }
+	awaitSize := func(size string) {
 		t.Helper()
 		l.until("the VM runs with "+size, func() bool {
 			return isRunning(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
@@ -44,12 +44,12 @@ func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 		return p.inventory.Get(vm.Reference()).Config.Annotation == note && len(st.Snapshots) == 1
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
-	grows("2Gi")
-	grown("2Gi")
+	setSize("2Gi")
+	awaitSize("2Gi")
 
 	snapshot(t, vm, "backup")
 	l.until("the snapshot is observed", func() bool { return len(st.Snapshots) == 1 }, req)
-	grows("3Gi")
+	setSize("3Gi")
 	l.until("growing is refused", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 	v.powerOff()
 	l.until("the VM runs again with its unchanged disk", func() bool {
@@ -57,7 +57,7 @@ func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid"
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
-	grown("3Gi")
+	awaitSize("3Gi")
 	checkNoOperation(t, p, req)
 	l.remove(req)
 }
@@ -114,17 +114,17 @@ func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 			v.awaitInventory(observe.IsPaused)
 			omit(req, path)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			unread := func() bool {
+			hasFault := func() bool {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "Unknown UnknownState" &&
 					strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced), path+": A general system error occurred")
 			}
-			l.until("the stream omits the property and the status has the fault", unread, req)
+			l.until("the stream omits the property and the status has the fault", hasFault, req)
 
 			again, counted := startProvider(t, ready, nil) // reads the whole inventory
 			eventually(t, "the inventory is read", again.driver.Synced)
 			after := newLoop(t, again)
 			req.VM.Status.Conditions = nil
-			after.until("the first read omits the property and the status has the fault", unread, req)
+			after.until("the first read omits the property and the status has the fault", hasFault, req)
 			calls := counted.snapshot()
 			changes := map[string]int{"ReconfigVM_Task": calls["ReconfigVM_Task"], "PowerOffVM_Task": calls["PowerOffVM_Task"]}
 			if diff := cmp.Diff(map[string]int{"ReconfigVM_Task": 0, "PowerOffVM_Task": 0}, changes); diff != "" {

@@ -23,33 +23,33 @@ func TestGuestInfo_IsObservedWithoutCalls(t *testing.T) {
 	req := newRequest("talks", templateImage())
 	req.VM.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{GuestInfo: []vmv1alpha1.GuestInfoAction{{Key: "state"}, {Key: "role"}}}
 	l.until("the VM runs", isRunning(req), req)
-	sees := func() map[string]string {
+	observed := func() map[string]string {
 		r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if err != nil || r.Observation == nil {
 			t.Fatalf("observation %v, error %v", r.Observation, err)
 		}
 		return r.Observation.GuestInfo
 	}
-	if got := sees(); got != nil {
+	if got := observed(); got != nil {
 		t.Errorf("variables %v, but the guest has set none", got)
 	}
-	woken := make(chan struct{}, 100)
+	events := make(chan struct{}, 100)
 	go p.Watch(t.Context(), func(h provider.Event) {
 		if h.Key == provider.KeyOf(req.VM) {
-			woken <- struct{}{}
+			events <- struct{}{}
 		}
 	})
-	sets := func(key, value string) {
+	setVariable := func(key, value string) {
 		q := url.Values{"vm": {req.VM.Status.UniqueID}, "key": {key}, "value": {value}}
 		control(t, ready, http.MethodPut, "/vm/guest?"+q.Encode())
-		<-woken
+		<-events
 	}
-	sets("other", "not requested")
-	sets("state", "up")
-	eventually(t, "the variable is observed", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
+	setVariable("other", "not requested")
+	setVariable("state", "up")
+	eventually(t, "the variable is observed", func() bool { return cmp.Equal(observed(), map[string]string{"state": "up"}) })
 	before := counted.snapshot()
 	for range 10 {
-		sees()
+		observed()
 	}
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 		t.Errorf("reading variables called vCenter (-before +after):\n%s", diff)

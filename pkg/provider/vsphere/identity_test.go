@@ -64,10 +64,10 @@ func TestRecreate_RequiresTheObjectsPolicy(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	waits, again := newRequest("waits", templateImage()), newRequest("again", templateImage())
-	again.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-	l.until("both VMs run", isRunning(waits, again), waits, again)
-	for _, req := range []*provider.Request{waits, again} {
+	waiting, recreated := newRequest("waits", templateImage()), newRequest("again", templateImage())
+	recreated.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
+	l.until("both VMs run", isRunning(waiting, recreated), waiting, recreated)
+	for _, req := range []*provider.Request{waiting, recreated} {
 		vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		task, err := vm.PowerOff(t.Context())
 		if err == nil {
@@ -83,11 +83,11 @@ func TestRecreate_RequiresTheObjectsPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := again.VM.Status.UniqueID
+	first := recreated.VM.Status.UniqueID
 	l.until("one VM waits and the other is recreated", func() bool {
-		return reason(&waits.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" &&
-			again.VM.Status.UniqueID != first && isRunning(again)()
-	}, waits, again)
+		return reason(&waiting.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" &&
+			recreated.VM.Status.UniqueID != first && isRunning(recreated)()
+	}, waiting, recreated)
 	if vms := vmsOf(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want only the recreated one", len(vms))
 	}

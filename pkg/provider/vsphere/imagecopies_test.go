@@ -23,21 +23,21 @@ import (
 )
 
 // copiesAt copies the files of an item to a location and returns an image cache with the copies.
-func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSource, at vmv1alpha1.VirtualMachineImageCacheLocation) *vmv1alpha1.VirtualMachineImageCache {
+func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation) *vmv1alpha1.VirtualMachineImageCache {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), item, at, provider.CacheLocation{})
+	copyLocation, err := p.driver.ImageFiles().Locate(t.Context(), item, location, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	directory := place.Directory + "-aaaaaaaa"
-	files, err := p.driver.ImageFiles().Copy(t.Context(), place, directory, func(int32) {})
+	directory := copyLocation.Directory + "-aaaaaaaa"
+	files, err := p.driver.ImageFiles().Copy(t.Context(), copyLocation, directory, func(int32) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "copies", UID: "cache", ResourceVersion: "1"}}
 	c.Spec.ContentLibrary = item
 	c.Status.Locations = []vmv1alpha1.VirtualMachineImageCacheLocationStatus{{
-		VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: place.DatastoreID, ProfileID: place.ProfileID, ItemID: place.ItemID, ContentVersion: place.ContentVersion,
+		VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: copyLocation.DatastoreID, ProfileID: copyLocation.ProfileID, ItemID: copyLocation.ItemID, ContentVersion: copyLocation.ContentVersion,
 		Directory: directory, Files: files, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 	}}
 	return c
@@ -54,10 +54,10 @@ func awaitTask(t *testing.T, task *object.Task, err error) {
 	}
 }
 
-// usedBy returns the user of the copies of a cache. It is empty if they are not used.
-func usedBy(t *testing.T, p *Provider, at provider.ImageCopyLocation, directory string) string {
+// usedBy returns the VM that uses the copies in a directory. It is empty if the copies are not used.
+func usedBy(t *testing.T, p *Provider, location provider.ImageCopyLocation, directory string) string {
 	t.Helper()
-	used, err := p.driver.ImageFiles().InUse(t.Context(), at.DatastoreID, []string{directory})
+	used, err := p.driver.ImageFiles().InUse(t.Context(), location.DatastoreID, []string{directory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
-	cache := copiesAt(t, p, copied, ssd)
+	cache := copiesAt(t, p, copiedItem, ssd)
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
@@ -87,8 +87,8 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	if disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks)+len(parents) != 0 {
 		t.Fatalf("the VM still has the disks %q with parents %q", disks, parents)
 	}
-	place := provider.ImageCopyLocation{DatastoreID: at.DatastoreID}
-	if got := usedBy(t, p, place, at.Directory); !strings.Contains(got, "web") {
+	location := provider.ImageCopyLocation{DatastoreID: at.DatastoreID}
+	if got := usedBy(t, p, location, at.Directory); !strings.Contains(got, "web") {
 		t.Errorf("the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
 	var inUse *provider.ImageInUseError
@@ -98,7 +98,7 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	// The paths in a snapshot may keep the previous name of a renamed datastore.
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=ssd")
 	renamed := strings.Replace(at.Directory, "[LocalDS_0]", "[ssd]", 1)
-	if got := usedBy(t, p, place, renamed); !strings.Contains(got, "web") {
+	if got := usedBy(t, p, location, renamed); !strings.Contains(got, "web") {
 		t.Errorf("after a rename of the datastore the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
 	task, err = vm.RemoveAllSnapshot(t.Context(), nil)
@@ -112,7 +112,7 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
-	cache := copiesAt(t, p, copied, ssd)
+	cache := copiesAt(t, p, copiedItem, ssd)
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
@@ -124,29 +124,29 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 		if location.StoragePolicy != "" {
 			before.ProfileID = policyID(t, p, policies.Silver)
 		}
-		place, err := files.Locate(t.Context(), copied, location, before)
+		located, err := files.Locate(t.Context(), copiedItem, location, before)
 		if err != nil {
 			t.Fatalf("%+v: %v", location, err)
 		}
-		if place.DatastoreID != at.DatastoreID || place.ProfileID != before.ProfileID || !strings.HasPrefix(place.Directory, "[renamed] ") {
-			t.Errorf("%+v is at %+v, want the same place with the new name", location, place)
+		if located.DatastoreID != at.DatastoreID || located.ProfileID != before.ProfileID || !strings.HasPrefix(located.Directory, "[renamed] ") {
+			t.Errorf("%+v is at %+v, want the same location with the new name", location, located)
 		}
 		if location.StoragePolicy != "" {
 			continue // it has no copies
 		}
 		for i := range at.Files {
-			at.Files[i].Path = place.WithCurrentDatastore(at.Files[i].Path)
+			at.Files[i].Path = located.WithCurrentDatastore(at.Files[i].Path)
 		}
-		if missing, err := files.Missing(t.Context(), place, place.WithCurrentDatastore(at.Directory), at.Files); err != nil || len(missing) > 0 {
+		if missing, err := files.Missing(t.Context(), located, located.WithCurrentDatastore(at.Directory), at.Files); err != nil || len(missing) > 0 {
 			t.Errorf("%+v: the copies %q are missing, error %v", location, missing, err)
 		}
-		if got := usedBy(t, p, place, place.WithCurrentDatastore(at.Directory)); !strings.Contains(got, "web") {
+		if got := usedBy(t, p, located, located.WithCurrentDatastore(at.Directory)); !strings.Contains(got, "web") {
 			t.Errorf("%+v: the copies are used by %q, want the VM that depends on them", location, got)
 		}
 	}
 	for _, before := range []provider.CacheLocation{{}, {DatastoreID: "datastore-none"}} {
-		var unusable *provider.NotUsableError
-		if _, err := files.Locate(t.Context(), copied, ssd, before); !errors.As(err, &unusable) || !unusable.Missing || !strings.Contains(err.Error(), `no datastore "LocalDS_0"`) {
+		var notUsable *provider.NotUsableError
+		if _, err := files.Locate(t.Context(), copiedItem, ssd, before); !errors.As(err, &notUsable) || !notUsable.Missing || !strings.Contains(err.Error(), `no datastore "LocalDS_0"`) {
 			t.Errorf("after %+v: %v, want an error: no such datastore", before, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 // policyID returns the ID of a storage policy.
 func policyID(t *testing.T, p *Provider, name string) string {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CacheLocation{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copiedItem, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +172,11 @@ func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 	l := newLoop(t, p)
 	for name, tc := range map[string]struct {
 		class, image string
-		// of is the policy of the requested copies.
-		of     string
-		linked bool
+		// wantPolicy is the policy of the requested copies.
+		wantPolicy string
+		linked     bool
 	}{
-		"gold":      {class: "gold", of: policies.Gold, linked: true},
+		"gold":      {class: "gold", wantPolicy: policies.Gold, linked: true},
 		"encrypted": {class: "encrypted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,17 +184,17 @@ func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 			req := classRequest("web-"+name, libraryImage(), tc.class)
 			req.FastDeploy = vmv1alpha1.FastDeployLinked
 			req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
-			var lacks *provider.ImageCacheNotReadyError
+			var notReady *provider.ImageCacheNotReadyError
 			eventually(t, "the missing copies are reported", func() bool {
 				_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
-				return errors.As(err, &lacks)
+				return errors.As(err, &notReady)
 			})
-			if lacks.Location.StoragePolicy != tc.of || (lacks.ProfileID != "") != (tc.of != "") {
-				t.Errorf("copies are requested at %+v with profile %q, want policy %q", lacks.Location, lacks.ProfileID, tc.of)
+			if notReady.Location.StoragePolicy != tc.wantPolicy || (notReady.ProfileID != "") != (tc.wantPolicy != "") {
+				t.Errorf("copies are requested at %+v with profile %q, want policy %q", notReady.Location, notReady.ProfileID, tc.wantPolicy)
 			}
-			req.ImageCache = copiesAt(t, p, lacks.Source, lacks.Location)
-			if got := req.ImageCache.Status.Locations[0].ProfileID; got != lacks.ProfileID {
-				t.Errorf("the copies have profile %q, want the VM's profile %q", got, lacks.ProfileID)
+			req.ImageCache = copiesAt(t, p, notReady.Source, notReady.Location)
+			if got := req.ImageCache.Status.Locations[0].ProfileID; got != notReady.ProfileID {
+				t.Errorf("the copies have profile %q, want the VM's profile %q", got, notReady.ProfileID)
 			}
 			l.until("the VM runs and is compliant", func() bool {
 				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
@@ -272,7 +272,7 @@ func TestImageCopies_SynchronizeASubscribedItemFirst(t *testing.T) {
 }
 
 // grantRoot grants the account all privileges on the root folder except one.
-func grantRoot(t *testing.T, ready vcenter.Ready, without string) {
+func grantRoot(t *testing.T, ready vcenter.Ready, omitted string) {
 	t.Helper()
-	control(t, ready, http.MethodPut, "/permissions?"+url.Values{"entity": {"/"}, "without": {without}}.Encode())
+	control(t, ready, http.MethodPut, "/permissions?"+url.Values{"entity": {"/"}, "without": {omitted}}.Encode())
 }

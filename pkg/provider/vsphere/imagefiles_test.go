@@ -18,10 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// copied is the item that the tests copy, ssd the location of the copies.
+// copiedItem is the library item that the tests copy. ssd is the location of the copies.
 var (
-	copied = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
-	ssd    = vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_0"}
+	copiedItem = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
+	ssd        = vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_0"}
 )
 
 // startFiles starts a provider that copies images.
@@ -42,10 +42,10 @@ func filesBelow(t *testing.T, ready vcenter.Ready) []string {
 	return slices.DeleteFunc(all, func(p string) bool { return !strings.HasPrefix(p, "slipway-images/") || p == "slipway-images/" })
 }
 
-// locate returns the place of copies.
-func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImageCopyLocation {
+// locate returns the resolved location of copies.
+func locate(t *testing.T, p *Provider, location vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImageCopyLocation {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at, provider.CacheLocation{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copiedItem, location, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,20 +60,20 @@ func TestImageCopies_HaveTheirOwnDirectory(t *testing.T) {
 	simulated.Control(t, ready, http.MethodPut, "/datastores/rate?bytes=10485760")
 	place := locate(t, p, ssd)
 	dir := place.Directory + "-aaaaaaaa"
-	var told []int32
-	files, err := p.driver.ImageFiles().Copy(t.Context(), place, dir, func(percent int32) { told = append(told, percent) })
+	var progress []int32
+	files, err := p.driver.ImageFiles().Copy(t.Context(), place, dir, func(percent int32) { progress = append(progress, percent) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(told) == 0 || !slices.IsSorted(told) {
-		t.Errorf("progress %v, want increasing values", told)
+	if len(progress) == 0 || !slices.IsSorted(progress) {
+		t.Errorf("progress %v, want increasing values", progress)
 	}
 	if len(files) != 1 || files[0].ID != "file1" || files[0].Type != vmv1alpha1.CachedFileDisk || files[0].ContentSize == nil || files[0].ContentSize.Value() < 1<<20 {
 		t.Errorf("files %+v, want a disk of 1 MiB with the ID of the descriptor's file", files)
 	}
-	below := strings.TrimPrefix(dir, "[LocalDS_0] ")
+	base := strings.TrimPrefix(dir, "[LocalDS_0] ")
 	name := strings.TrimSuffix(strings.TrimPrefix(files[0].Path, dir+"/"), ".vmdk")
-	want := []string{below + "/", below + "/" + name + "-flat.vmdk", below + "/" + name + ".vmdk"}
+	want := []string{base + "/", base + "/" + name + "-flat.vmdk", base + "/" + name + ".vmdk"}
 	if diff := gocmp.Diff(want, filesBelow(t, ready)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

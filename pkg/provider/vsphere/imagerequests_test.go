@@ -19,9 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// plainDescriptor returns an OVF descriptor with one disk. sections are added to its virtual
-// system.
-func plainDescriptor(version, sections string) string {
+// ovfDescriptor returns an OVF descriptor with one disk. It adds sections to the virtual system.
+func ovfDescriptor(version, sections string) string {
 	return `<?xml version="1.0"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
   xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData"
@@ -74,9 +73,9 @@ func TestImages_AreNotUsableIfNoVMCanBeCreated(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	uploadItem(t, ready, "newest", "newest.ovf="+plainDescriptor("vmx-21", ""), "boot.vmdk=disk")
-	uploadItem(t, ready, "future", "future.ovf="+plainDescriptor("vmx-99", ""), "boot.vmdk=disk")
-	uploadItem(t, ready, "half", "half.ovf="+plainDescriptor("vmx-19", ""))
+	uploadItem(t, ready, "newest", "newest.ovf="+ovfDescriptor("vmx-21", ""), "boot.vmdk=disk")
+	uploadItem(t, ready, "future", "future.ovf="+ovfDescriptor("vmx-99", ""), "boot.vmdk=disk")
+	uploadItem(t, ready, "half", "half.ovf="+ovfDescriptor("vmx-19", ""))
 	items, err := p.driver.Images().Items(t.Context(), "slipway")
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +87,8 @@ func TestImages_AreNotUsableIfNoVMCanBeCreated(t *testing.T) {
 	} {
 		i := slices.IndexFunc(items, func(i provider.LibraryItem) bool { return i.Name == name })
 		_, err := p.driver.Images().DescribeItem(t.Context(), items[i])
-		var unusable *provider.NotUsableError
-		if want == "" && err != nil || want != "" && (!errors.As(err, &unusable) || !strings.Contains(err.Error(), want)) {
+		var notUsable *provider.NotUsableError
+		if want == "" && err != nil || want != "" && (!errors.As(err, &notUsable) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want a NotUsableError with %q", name, err, want)
 		}
 	}
@@ -99,7 +98,7 @@ func TestImages_RequireAcceptanceOfALicenseAgreement(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
-	uploadItem(t, ready, "licensed", "licensed.ovf="+plainDescriptor("vmx-19", `<EulaSection><Info/><License>Do not copy.</License></EulaSection>`), "boot.vmdk=disk")
+	uploadItem(t, ready, "licensed", "licensed.ovf="+ovfDescriptor("vmx-19", `<EulaSection><Info/><License>Do not copy.</License></EulaSection>`), "boot.vmdk=disk")
 	l := newLoop(t, p)
 	req := newRequest("licensed", libraryImage())
 	req.Image.Spec.ContentLibrary.Item = "licensed"

@@ -41,7 +41,7 @@ func TestDeletion_WaitsForTasksOfAnEarlierProcess(t *testing.T) {
 			if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
 				t.Fatalf("no create was started: %v", err)
 			}
-			// A request without a task ends with its connection.
+			// A request that has not started a task ends with its connection.
 			eventually(t, "vCenter runs the task", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), `"running"`) })
 			go stop()
 			control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
@@ -60,12 +60,12 @@ func TestDeletion_WaitsForTasksOfAnEarlierProcess(t *testing.T) {
 }
 
 // A process that is killed after it has destroyed a VM does not delete the object. Many such objects must not
-// be taken for an outage.
-func TestDeletion_EndsImmediatelyIfVCenterReportsTheDestruction(t *testing.T) {
+// trip the circuit breaker for mass disappearance.
+func TestDeletion_EndsImmediatelyIfVCenterReportsThatTheVMWasDestroyed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	long := func(s *settings) { s.MissingGrace = 24 * time.Hour }
-	first, _ := startProvider(t, ready, long)
+	longGrace := func(s *settings) { s.MissingGrace = 24 * time.Hour }
+	first, _ := startProvider(t, ready, longGrace)
 	var reqs []*provider.Request
 	for i := range 7 {
 		req := newRequest(fmt.Sprintf("web-%d", i), templateImage())
@@ -98,7 +98,7 @@ func TestDeletion_EndsImmediatelyIfVCenterReportsTheDestruction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second, _ := startProvider(t, ready, long)
+	second, _ := startProvider(t, ready, longGrace)
 	eventually(t, "the inventory is read", second.inventory.Synced)
 	for _, req := range reqs {
 		req.VM.DeletionTimestamp = new(metav1.Now())

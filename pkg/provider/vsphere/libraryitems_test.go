@@ -56,7 +56,7 @@ func TestLibraryTemplate_IsDescribedAndCloned(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	first, _ := makeVM(t, ready, "/DC0/vm/templates", "first", &types.OptionValue{Key: "release", Value: "first"})
+	first, _ := createVM(t, ready, "/DC0/vm/templates", "first", &types.OptionValue{Key: "release", Value: "first"})
 	item, image := addTemplateItem(t, ready, first, "golden")
 
 	images := p.driver.Images()
@@ -75,8 +75,8 @@ func TestLibraryTemplate_IsDescribedAndCloned(t *testing.T) {
 
 	before := newRequest("before", image)
 	l.until("a VM of the first version runs", isRunning(before), before)
-	second, _ := makeVM(t, ready, "/DC0/vm/templates", "second", &types.OptionValue{Key: "release", Value: "second"})
-	makeTemplate(t, second, "second", types.VirtualMachineConfigSpec{})
+	second, _ := createVM(t, ready, "/DC0/vm/templates", "second", &types.OptionValue{Key: "release", Value: "second"})
+	createTemplate(t, second, "second", types.VirtualMachineConfigSpec{})
 	control(t, ready, http.MethodPost, "/library/checkin?item="+item+"&vm="+second.Reference().Value)
 	after := newRequest("after", image)
 	l.until("a VM of the second version runs", isRunning(after), after)
@@ -95,9 +95,9 @@ func TestLibraryTemplate_WorksWithOldVersionsUntilItsItemIsDeleted(t *testing.T)
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	vm, _ := makeVM(t, ready, "/DC0/vm/templates", "first")
+	vm, _ := createVM(t, ready, "/DC0/vm/templates", "first")
 	item, image := addTemplateItem(t, ready, vm, "golden")
-	if source, err := p.places.Source(t.Context(), image); err != nil || source.Template.Value == "" || source.LibraryItem != "" {
+	if source, err := p.resolver.Source(t.Context(), image); err != nil || source.Template.Value == "" || source.LibraryItem != "" {
 		t.Fatalf("the source is %+v, %v; want the template", source, err)
 	}
 	m := libraries(t, ready)
@@ -105,7 +105,7 @@ func TestLibraryTemplate_WorksWithOldVersionsUntilItsItemIsDeleted(t *testing.T)
 		t.Fatal(err)
 	}
 	for range 2 {
-		_, err := p.places.Source(t.Context(), image)
+		_, err := p.resolver.Source(t.Context(), image)
 		if err == nil {
 			t.Fatal("the deleted item still has a template")
 		}

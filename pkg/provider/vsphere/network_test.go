@@ -38,7 +38,7 @@ func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-// reconcileAt reconciles req at the time now, and again after each operation. It returns the requeue delay.
+// reconcileAt reconciles req at the given time until no operation runs. It returns the requeue delay.
 func reconcileAt(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
 	t.Helper()
 	for {
@@ -57,7 +57,7 @@ func reconcileAt(t *testing.T, p *Provider, req *provider.Request, now time.Time
 	}
 }
 
-func TestNetwork_MissingIsCheckedAgainForAnExistingVM(t *testing.T) {
+func TestMissingNetwork_IsCheckedAgainForAnExistingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -89,7 +89,7 @@ func TestNetwork_MissingIsCheckedAgainForAnExistingVM(t *testing.T) {
 	}
 }
 
-func TestNetwork_MissingIsCheckedAgainForAWaitingVM(t *testing.T) {
+func TestMissingNetwork_IsCheckedAgainForAWaitingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -114,7 +114,7 @@ func TestNetwork_MissingIsCheckedAgainForAWaitingVM(t *testing.T) {
 }
 
 // A recreated distributed port group has the same name and another key.
-func TestNetwork_RecreatedIsUsedWithItsNewKey(t *testing.T) {
+func TestRecreatedNetwork_IsUsedWithItsNewKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "late")
@@ -173,7 +173,7 @@ func TestNetworks_AreFoundByNameAndNotByPattern(t *testing.T) {
 	}
 	p, _ := startProvider(t, ready, nil)
 	portgroup := func(name string) string {
-		found, err := p.places.Backings(t.Context(), []string{name}, nil)
+		found, err := p.resolver.Backings(t.Context(), []string{name}, nil)
 		if err != nil {
 			return err.Error()
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // size returns the size of a file in bytes, or -1 if the file does not exist.
-func (f files) size(dir, name string) int64 {
+func (f datastoreFiles) size(dir, name string) int64 {
 	f.t.Helper()
 	b, err := f.ds.Browser(f.t.Context())
 	if err != nil {
@@ -58,21 +58,21 @@ func TestFastDeploy_CopiesTheNVRAMOfTheImage(t *testing.T) {
 	l := newLoop(t, p)
 	for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked, vmv1alpha1.FastDeployOff} {
 		t.Run(string(mode), func(t *testing.T) {
-			f, l := files{t, f.ds, f.dc}, &loop{t: t, p: l.p, wake: l.wake}
+			f, l := datastoreFiles{t, f.ds, f.dc}, &loop{t: t, p: l.p, wake: l.wake}
 			name := "web-" + string(mode)
 			req := fastRequest(name, mode, cache)
 			req.Image.Spec.ContentLibrary.Item = "efi"
 			l.until("the VM runs", isRunning(req), req)
-			named := ""
+			file := ""
 			vm := inVCenter(t, ready)["team-a/"+name]
-			if named = observe.ExtraConfig(&vm, "nvram"); strings.HasPrefix(named, "ovf:") {
-				t.Errorf("the VM has NVRAM file %q, which is a path in the descriptor", named)
+			if file = observe.ExtraConfig(&vm, "nvram"); strings.HasPrefix(file, "ovf:") {
+				t.Errorf("the VM has NVRAM file %q, which is a path in the descriptor", file)
 			}
 			if mode == vmv1alpha1.FastDeployOff {
 				return // vSphere copies the file from the item.
 			}
-			if got := f.size(string(req.VM.UID), name+".nvram"); got != int64(len(contentlibrary.NVRAM)) || named != name+".nvram" {
-				t.Errorf("the file has %d bytes and the VM's nvram setting is %q; want %d bytes and %s.nvram", got, named, len(contentlibrary.NVRAM), name)
+			if got := f.size(string(req.VM.UID), name+".nvram"); got != int64(len(contentlibrary.NVRAM)) || file != name+".nvram" {
+				t.Errorf("the file has %d bytes and the VM's nvram setting is %q; want %d bytes and %s.nvram", got, file, len(contentlibrary.NVRAM), name)
 			}
 			l.remove(req)
 			if left := f.list(string(req.VM.UID)); left != nil {

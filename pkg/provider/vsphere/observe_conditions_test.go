@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// conditionsOf returns the conditions of vm as "type=status reason".
+// conditionsOf returns the conditions of vm as "type=status reason", the withdrawn condition types, and all messages.
 func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages string) {
 	o := observe.Of(vm, nil)
 	for _, c := range o.Conditions {

@@ -30,8 +30,8 @@ func TestDiskFiles_IncludeTheParents(t *testing.T) {
 		"raw": {&types.VirtualDiskRawDiskMappingVer1BackingInfo{VirtualDeviceFileBackingInfo: file("a"),
 			Parent: &types.VirtualDiskRawDiskMappingVer1BackingInfo{VirtualDeviceFileBackingInfo: file("b")}}, []string{"a", "b"}},
 		"without a parent": {&types.VirtualDiskFlatVer2BackingInfo{VirtualDeviceFileBackingInfo: file("a")}, []string{"a"}},
-		"of no file":       {&types.VirtualDeviceRemoteDeviceBackingInfo{}, []string{"a disk of *types.VirtualDeviceRemoteDeviceBackingInfo"}},
-		"of nothing":       {nil, []string{"a disk of <nil>"}},
+		"a remote device":  {&types.VirtualDeviceRemoteDeviceBackingInfo{}, []string{"a disk of *types.VirtualDeviceRemoteDeviceBackingInfo"}},
+		"no backing":       {nil, []string{"a disk of <nil>"}},
 	} {
 		if diff := cmp.Diff(test.want, observe.DiskFiles(test.backing)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

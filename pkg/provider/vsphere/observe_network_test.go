@@ -13,7 +13,7 @@ import (
 )
 
 // On a Kubernetes node every pod has an interface. Such interfaces must not change the VM's status.
-func TestGuestInterfaces_WithoutAdapterAreIgnored(t *testing.T) {
+func TestGuestInterfaces_AreIgnoredWithoutAnAdapter(t *testing.T) {
 	vm := sample()
 	before := observe.Of(vm, nil)
 	for n := range 100 {

@@ -106,9 +106,9 @@ func TestObservation_OmitsAnUnknownCreationTime(t *testing.T) {
 // A guest can report any text: escape sequences, bidirectional control characters, and any length.
 func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	vm := sample()
-	odd := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
-	vm.Guest.HostName, vm.Guest.GuestFullName, vm.Guest.GuestId, vm.Guest.ToolsVersion = odd, odd, odd, odd
-	vm.Guest.CustomizationInfo = &types.GuestInfoCustomizationInfo{CustomizationStatus: string(types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED), ErrorMsg: odd}
+	unsafe := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
+	vm.Guest.HostName, vm.Guest.GuestFullName, vm.Guest.GuestId, vm.Guest.ToolsVersion = unsafe, unsafe, unsafe, unsafe
+	vm.Guest.CustomizationInfo = &types.GuestInfoCustomizationInfo{CustomizationStatus: string(types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED), ErrorMsg: unsafe}
 	got := observe.Of(vm, nil)
 	name, text := "a[31mb"+strings.Repeat("é", 123), "a[31mb"+strings.Repeat("é", 509)
 	want := []string{name, name, text, text, text, "the guest customization failed: " + text}
@@ -118,7 +118,7 @@ func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	}
 }
 
-func TestObservation_OfAPoweredOffVMHasNoGuest(t *testing.T) {
+func TestObservation_OmitsTheGuestOfAPoweredOffVM(t *testing.T) {
 	vm := sample()
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	got := observe.Of(vm, nil)
@@ -133,7 +133,7 @@ func TestObservation_OfAPoweredOffVMHasNoGuest(t *testing.T) {
 	}
 }
 
-func TestObservation_OfADisconnectedVMIsNotReadable(t *testing.T) {
+func TestObservation_ReportsADisconnectedVMAsUnreadable(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
 	got := observe.Of(vm, nil)

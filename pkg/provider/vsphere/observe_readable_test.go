@@ -41,7 +41,7 @@ func TestExtraConfig_IgnoresLetterCase(t *testing.T) {
 		t.Errorf("record of a snapshot %v", k)
 	}
 	if !observe.IsSlipwayKey("SLIPWAY.record") || observe.IsSlipwayKey("slip") {
-		t.Errorf("Ours = %v and %v, want true and false", observe.IsSlipwayKey("SLIPWAY.record"), observe.IsSlipwayKey("slip"))
+		t.Errorf("IsSlipwayKey = %v and %v, want true and false", observe.IsSlipwayKey("SLIPWAY.record"), observe.IsSlipwayKey("slip"))
 	}
 }
 

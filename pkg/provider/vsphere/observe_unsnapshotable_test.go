@@ -35,7 +35,7 @@ func TestUnsnapshotable_ReportsTheReason(t *testing.T) {
 		memory, quiesce bool
 		tools           bool
 		tree            *types.VirtualMachineSnapshotInfo
-		says            string
+		wantMessage     string
 	}{
 		"a regular disk":           {disk(&types.VirtualDiskFlatVer2BackingInfo{DiskMode: "persistent"}), on, true, false, false, nil, ""},
 		"the disk of a claim":      {claim, off, false, false, false, nil, "Hard disk 1 is the disk of a claim"},
@@ -65,8 +65,8 @@ func TestUnsnapshotable_ReportsTheReason(t *testing.T) {
 				vm.Guest.ToolsRunningStatus = string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 			}
 			got := observe.SnapshotObstacle(vm, tc.memory, tc.quiesce)
-			if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
-				t.Errorf("%q, want a reason with %q", got, tc.says)
+			if (got == "") != (tc.wantMessage == "") || !strings.Contains(got, tc.wantMessage) {
+				t.Errorf("%q, want a reason with %q", got, tc.wantMessage)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func (d *Driver) CheckZone(ctx context.Context, w *driver.Desired, zone string) 
 	if w.Image == nil {
 		delete(report, vmv1alpha1.ConditionImageReady) // The caller reports a missing image.
 	}
-	if setOfferError(&o, errors.Join(report.Err(), resolver.CheckClaims(ctx, &desired))); o.Refusal != nil || o.CheckErr != nil {
+	if setCheckResult(&o, errors.Join(report.Err(), resolver.CheckClaims(ctx, &desired))); o.Refusal != nil || o.CheckErr != nil {
 		return o
 	}
 	amounts, err := resolver.Amounts(ctx)
@@ -52,12 +52,12 @@ func (d *Driver) CheckZone(ctx context.Context, w *driver.Desired, zone string) 
 	return o
 }
 
-// setOfferError sets the field of an offer that an error of a check belongs to.
-func setOfferError(o *provider.ZoneCheck, err error) {
-	var unusable *placement.NotUsableError
+// setCheckResult stores the error of a check in o: in Refusal if the zone cannot be used, otherwise in CheckErr.
+func setCheckResult(o *provider.ZoneCheck, err error) {
+	var notUsable *placement.NotUsableError
 	switch {
 	case err == nil:
-	case errors.As(err, &unusable):
+	case errors.As(err, &notUsable):
 		o.Refusal = err
 	default:
 		o.CheckErr = err
@@ -105,7 +105,7 @@ func checkFits(w *driver.Desired, amounts *placement.Amounts) error {
 			addProblem("a reservation of %s of memory is requested; %s can be reserved", formatSizes(reserved, amounts.Reservable)...)
 		}
 		// The swap file is created at power on, on the datastore of the boot disk.
-		switch swap, disk := memory-reserved, bootDisk(w); {
+		switch swap, disk := memory-reserved, bootDiskSize(w); {
 		case swap+disk <= amounts.Space:
 		case disk > 0:
 			addProblem("the swap file and the boot disk need %s on one datastore; at most %s are free", formatSizes(swap+disk, amounts.Space)...)
@@ -116,9 +116,9 @@ func checkFits(w *driver.Desired, amounts *placement.Amounts) error {
 	return errors.Join(errs...)
 }
 
-// bootDisk returns the space in bytes that the boot disk allocates immediately. The space for other
+// bootDiskSize returns the space in bytes that the boot disk allocates immediately. The space for other
 // disks is checked when their datastores are chosen.
-func bootDisk(w *driver.Desired) (n int64) {
+func bootDiskSize(w *driver.Desired) (n int64) {
 	for _, need := range placement.NeedsOf(w) {
 		if need.Home {
 			n += need.Bytes

@@ -102,7 +102,7 @@ func (m machine) checkDevicesUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// changeClaim changes one disk by the volume service.
+// changeClaim changes one disk through the volume service.
 func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) error {
 	switch {
 	case c.Detach:
@@ -177,7 +177,7 @@ func (m machine) powerCycle(ctx context.Context, r driver.Restart, diffs []confi
 	return errors.Join(configErr, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
-// removeRecordTimeout bounds the removal of the record of a restart that vSphere refused.
+// removeRecordTimeout is the timeout for the removal of the record of a restart that vSphere refused.
 const removeRecordTimeout = 30 * time.Second
 
 // reboot restarts the guest at most once per request.
@@ -187,7 +187,7 @@ const removeRecordTimeout = 30 * time.Second
 // therefore recorded in the VM before it is requested. If the process stops in between, the guest
 // is not restarted and the user can request it again. If the restart were recorded afterwards, a
 // guest in use could be restarted twice. The record is removed, and the restart retried, only if
-// vSphere has answered that it did not restart the guest.
+// vSphere has responded that it did not restart the guest.
 func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
 		return err

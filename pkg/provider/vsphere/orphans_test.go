@@ -21,7 +21,7 @@ func TestOrphans_AreFound(t *testing.T) {
 	l := newLoop(t, first)
 	left, kept := newRequest("left", libraryImage()), newRequest("kept", libraryImage())
 	l.until("both VMs run", func() bool { return isRunning(left)() && isRunning(kept)() }, left, kept)
-	makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	createVM(t, ready, "/DC0/vm/slipway", "by-hand")
 
 	// Another process knows only the state in vCenter.
 	p, _ := startProvider(t, ready, nil)

@@ -30,7 +30,7 @@ func ask(t *testing.T, ready vcenter.Ready, method, path string) string {
 	return string(simulated.Control(t, ready, method, path))
 }
 
-// vmsOf lists the VMs in vCenter without templates, whether or not clients can see them.
+// vmsOf lists the VMs in vCenter except templates. It includes VMs that clients cannot see.
 func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
 	t.Helper()
 	var all []events.VM
@@ -71,7 +71,7 @@ func TestStream_LeavesNoObjectsInVCenterAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	opened := func() int {
+	openObjects := func() int {
 		var all []any
 		if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/opened")), &all); err != nil {
 			t.Fatal(err)
@@ -79,23 +79,23 @@ func TestStream_LeavesNoObjectsInVCenterAfterAnOutage(t *testing.T) {
 		return len(all)
 	}
 	eventually(t, "the stream is connected", p.inventory.Synced)
-	before := opened()
+	before := openObjects()
 	for range 2 {
 		control(t, ready, http.MethodPost, "/outage?seconds=60")
 		eventually(t, "the loss of the stream is detected", func() bool { return !p.inventory.Synced() })
 		control(t, ready, http.MethodPost, "/outage?seconds=0")
 		eventually(t, "the stream is connected again", p.inventory.Synced)
 	}
-	eventually(t, "the objects of the lost streams are destroyed", func() bool { return opened() == before })
+	eventually(t, "the objects of the lost streams are destroyed", func() bool { return openObjects() == before })
 }
 
-func TestDeletion_DuringALongCreateLeavesNoVM(t *testing.T) {
+func TestDeletion_LeavesNoVMDuringALongCreate(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	warm := newRequest("warm", templateImage())
-	l.until("the first VM runs", isRunning(warm), warm)
+	first := newRequest("warm", templateImage())
+	l.until("the first VM runs", isRunning(first), first)
 	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=700")
 	req := newRequest("web", templateImage())
 	req.Now = time.Now()

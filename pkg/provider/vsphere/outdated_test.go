@@ -26,42 +26,42 @@ import (
 type streamBlocker struct {
 	until string
 
-	mu    sync.Mutex
-	lift  chan struct{} // not nil while changes are blocked
-	blind chan struct{} // not nil until the first change is blocked
+	mu      sync.Mutex
+	unblock chan struct{} // not nil while changes are blocked
+	blocked chan struct{} // not nil until the first change is blocked
 }
 
 func (b *streamBlocker) call(method string) {
 	b.mu.Lock()
-	lift := b.lift
+	unblock := b.unblock
 	if method != "WaitForUpdatesEx" {
-		if lift != nil && b.blind == nil && method == b.until {
-			close(lift)
-			b.lift = nil
+		if unblock != nil && b.blocked == nil && method == b.until {
+			close(unblock)
+			b.unblock = nil
 		}
 		b.mu.Unlock()
 		return
 	}
-	if lift != nil && b.blind != nil {
-		close(b.blind)
-		b.blind = nil
+	if unblock != nil && b.blocked != nil {
+		close(b.blocked)
+		b.blocked = nil
 	}
 	b.mu.Unlock()
-	if lift != nil {
-		<-lift
+	if unblock != nil {
+		<-unblock
 	}
 }
 
 // begin blocks the stream and returns when the provider no longer receives changes.
 func (b *streamBlocker) begin(t *testing.T) {
 	t.Helper()
-	blind := make(chan struct{})
+	blocked := make(chan struct{})
 	b.mu.Lock()
-	b.blind, b.lift = blind, make(chan struct{})
+	b.blocked, b.unblock = blocked, make(chan struct{})
 	b.mu.Unlock()
 	t.Cleanup(func() { b.call(b.until) })
 	select {
-	case <-blind: // The running wait has ended without a change.
+	case <-blocked: // The wait that was running has ended without a change.
 	case <-time.After(testTimeout):
 		t.Fatal("the provider does not wait for changes")
 	}
@@ -161,8 +161,8 @@ func TestDeletion_ReadsTheVMAgain(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		key, value string
-		// blockedCalls reports whether err is the result of a deletion that keeps the VM.
-		held func(error) bool
+		// keepsVM reports whether err is the result of a deletion that keeps the VM.
+		keepsVM func(error) bool
 	}{
 		"an administrator paused it": {vmv1alpha1.ExtraConfigPausedKey, "TRUE", func(err error) bool { return errors.Is(err, provider.ErrPaused) }},
 		"another object has it":      {observe.OwnerKey, "team-b/db/another", func(err error) bool { return err == nil }},
@@ -174,7 +174,7 @@ func TestDeletion_ReadsTheVMAgain(t *testing.T) {
 			if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
 				t.Fatalf("delete = %v, want that vSphere is queried", err)
 			}
-			eventually(t, "the deletion waits", func() bool { return tc.held(l.p.DeleteVirtualMachine(t.Context(), req)) })
+			eventually(t, "the deletion waits", func() bool { return tc.keepsVM(l.p.DeleteVirtualMachine(t.Context(), req)) })
 			if _, err := vm.ObjectName(t.Context()); err != nil {
 				t.Errorf("the VM does not exist: %v", err)
 			}

@@ -28,15 +28,15 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// scene is a powered-on, synchronized VM with 2 CPUs and 1Gi of memory.
-type scene struct {
+// testSetup is a powered-on, synchronized VM with 2 CPUs and 1Gi of memory.
+type testSetup struct {
 	vm        *vmv1alpha1.VirtualMachine
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	observed  *mo.VirtualMachine
 }
 
-func newScene() *scene {
-	s := &scene{
+func newTestSetup() *testSetup {
+	s := &testSetup{
 		vm: &vmv1alpha1.VirtualMachine{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid", Generation: 3},
 			Spec:       vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn},
@@ -59,9 +59,11 @@ func newScene() *scene {
 	return s
 }
 
-func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
+func (s *testSetup) power(state types.VirtualMachinePowerState) {
+	s.observed.Runtime.PowerState = state
+}
 
-func (s *scene) input() plan.Input {
+func (s *testSetup) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := desiredState(s.vm, s.effective)
 	m := d.machine(s.observed)
@@ -92,85 +94,85 @@ type planned struct {
 // plans are the cases of TestPlan_DecidesFromInventory.
 var plans = []struct {
 	name  string
-	setup func(*scene)
+	setup func(*testSetup)
 	want  planned
 }{
-	{"as desired", func(*scene) {}, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"delay with an invalid time", func(s *scene) {
+	{"as desired", func(*testSetup) {}, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"delay with an invalid time", func(s *testSetup) {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
 	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
-	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.PoweredOn) },
+	{"power chart: in a group, power on, not delayed", func(s *testSetup) { s.power(poweredOff); s.joinGroup(vmv1alpha1.PoweredOn) },
 		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-	{"power chart: in a group, power on, delayed", func(s *scene) {
+	{"power chart: in a group, power on, delayed", func(s *testSetup) {
 		s.power(poweredOff)
 		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
-	{"power chart: in a group, power on, its time has arrived", func(s *scene) {
+	{"power chart: in a group, power on, its time has arrived", func(s *testSetup) {
 		s.power(poweredOff)
 		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
 	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-	{"power chart: in a group, not power on", func(s *scene) {
+	{"power chart: in a group, not power on", func(s *testSetup) {
 		s.joinGroup(vmv1alpha1.PoweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"a group without a power state, powered on", func(s *scene) { s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a group without a power state, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a suspended group, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.Suspended) },
+	{"a group without a power state, powered on", func(s *testSetup) { s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group without a power state, powered off", func(s *testSetup) { s.power(poweredOff); s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a suspended group, powered off", func(s *testSetup) { s.power(poweredOff); s.joinGroup(vmv1alpha1.Suspended) },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a suspended group, powered on", func(s *scene) { s.joinGroup(vmv1alpha1.Suspended) },
+	{"a suspended group, powered on", func(s *testSetup) { s.joinGroup(vmv1alpha1.Suspended) },
 		planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Suspending", config: "True Succeeded"}},
-	{"configuration precedes power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
+	{"configuration precedes power on", func(s *testSetup) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
-	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
+	{"a running VM keeps its size", func(s *testSetup) { s.effective.CPU.Sockets = 4 },
 		planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.sockets"}}},
-	{"shares are applied live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
+	{"shares are applied live", func(s *testSetup) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
 		planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
-	{"Stage defers live changes", func(s *scene) {
+	{"Stage defers live changes", func(s *testSetup) {
 		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
 	}, planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.shares"}}},
-	{"hot add is applied live", func(s *scene) {
+	{"hot add is applied live", func(s *testSetup) {
 		s.observed.Config.CpuHotAddEnabled = ptr(true)
 		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
 	}, planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
-	{"an unsupported setting prevents power on", func(s *scene) {
+	{"an unsupported setting prevents power on", func(s *testSetup) {
 		s.power(poweredOff)
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 	}, planned{synced: "False WaitingForPrerequisites", config: "False Invalid", fails: true}},
-	{"an unsupported setting does not prevent power off", func(s *scene) {
+	{"an unsupported setting does not prevent power off", func(s *testSetup) {
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true, restart: []string{"cpu.hotAddEnabled"}}},
-	{"not connected", func(s *scene) {
+	{"not connected", func(s *testSetup) {
 		s.power(poweredOff)
 		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
 	}, planned{synced: "Unknown UnknownState", config: "Unknown UnknownState", fails: true}},
-	{"a template", func(s *scene) {
+	{"a template", func(s *testSetup) {
 		s.power(poweredOff)
 		s.observed.ResourcePool = nil
 	}, planned{synced: "Unknown UnknownState", config: "Unknown UnknownState", fails: true}},
-	{"a completed restart", func(s *scene) {
+	{"a completed restart", func(s *testSetup) {
 		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
 		s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
 	}, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"power on counts as the restart", func(s *scene) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
+	{"power on counts as the restart", func(s *testSetup) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
-	{"a revert to a missing snapshot", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
+	{"a revert to a missing snapshot", func(s *testSetup) { s.vm.Spec.CurrentSnapshotName = "snap" },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
 }
 
 // joinGroup makes the VM a member of a group that requests a power state.
-func (s *scene) joinGroup(state vmv1alpha1.PowerState) {
+func (s *testSetup) joinGroup(state vmv1alpha1.PowerState) {
 	s.vm.Spec.GroupName, s.vm.Spec.PowerState, s.vm.Status.InheritedPowerState = "shop", "", state
 }
 
 func TestPlan_DecidesFromInventory(t *testing.T) {
 	for _, tc := range plans {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newScene()
+			s := newTestSetup()
 			tc.setup(s)
 			before := s.vm.DeepCopy()
 			next, err := plan.Make(s.input())
@@ -195,8 +197,8 @@ func TestPlan_DecidesFromInventory(t *testing.T) {
 	}
 }
 
-func condition(st vmv1alpha1.VirtualMachineStatus, kind string) string {
-	c := meta.FindStatusCondition(st.Conditions, kind)
+func condition(st vmv1alpha1.VirtualMachineStatus, conditionType string) string {
+	c := meta.FindStatusCondition(st.Conditions, conditionType)
 	if c == nil {
 		return ""
 	}
@@ -204,7 +206,7 @@ func condition(st vmv1alpha1.VirtualMachineStatus, kind string) string {
 }
 
 func TestRestart_AppliesPendingChanges(t *testing.T) {
-	s := newScene()
+	s := newTestSetup()
 	s.effective.CPU.Sockets = 4
 	s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
 	next, err := plan.Make(s.input())
@@ -229,7 +231,7 @@ func applyResult(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.Vi
 
 // F143: restartRequired is computed only from a successful comparison.
 func TestRestartRequired_IsKeptWhileTheSpecIsUnresolved(t *testing.T) {
-	s := newScene()
+	s := newTestSetup()
 	s.effective.CPU.Cores = 2
 	next, err := plan.Make(s.input())
 	st := applyResult(next.Result, s.vm)

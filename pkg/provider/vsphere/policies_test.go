@@ -29,7 +29,7 @@ func allowAllDatastores(p *Provider, storage vmv1alpha1.ZoneStorage) {
 	}})
 }
 
-// classRequest returns a request with a storage class. The classes use these policies.
+// classRequest returns a request with a storage class and the known storage classes.
 func classRequest(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
 	req := newRequest(name, image)
 	req.Effective.StorageClass = class
@@ -225,7 +225,7 @@ func TestStorageClass_ReportsWhyItCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestStorageClass_InvalidKeepsTheVMRunning(t *testing.T) {
+func TestInvalidStorageClass_DoesNotStopTheVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// imagesWorld starts a vCenter whose account has exactly the documented privileges.
-func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) {
+// startImagePrivileges starts a vCenter and a provider whose account has exactly the documented privileges.
+func startImagePrivileges(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) {
 	t.Helper()
 	ready := startVCenter(t)
 	if !topLevel {
@@ -30,12 +30,12 @@ func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) 
 	return ready, p, newLoop(t, p)
 }
 
-func TestPrivileges_OfImagesAreSufficient(t *testing.T) {
+func TestImagePrivileges_AreSufficient(t *testing.T) {
 	t.Parallel()
 	for name, topLevel := range map[string]bool{"a datastore": true, "a datastore without top-level directories": false} {
 		t.Run(name, func(t *testing.T) {
-			_, p, l := imagesWorld(t, topLevel)
-			cache := copiesAt(t, p, copied, ssd)
+			_, p, l := startImagePrivileges(t, topLevel)
+			cache := copiesAt(t, p, copiedItem, ssd)
 			for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
 				req := fastRequest("web-"+string(mode), mode, cache)
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
@@ -64,11 +64,11 @@ func TestPrivileges_OfImagesAreSufficient(t *testing.T) {
 }
 
 // A condition or error names each revoked privilege. Errors of vCenter's REST API contain only status 403.
-func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
+func TestImagePrivileges_AreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	const root, folder, store, forbidden = "/", "/DC0/vm/slipway", "/DC0/datastore/LocalDS_0", "403"
 	copying := func(t *testing.T, p *Provider, _ *loop, _ *provider.Request) string {
-		place, err := p.driver.ImageFiles().Locate(t.Context(), copied, ssd, provider.CacheLocation{})
+		place, err := p.driver.ImageFiles().Locate(t.Context(), copiedItem, ssd, provider.CacheLocation{})
 		if err == nil {
 			_, err = p.driver.ImageFiles().Copy(t.Context(), place, place.Directory+"-bbbbbbbb", func(int32) {})
 		}
@@ -78,30 +78,30 @@ func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
 		return err.Error()
 	}
 	publishing := func(item string) func(*testing.T, *Provider, *loop, *provider.Request) string {
-		return func(t *testing.T, p *Provider, _ *loop, source *provider.Request) (said string) {
+		return func(t *testing.T, p *Provider, _ *loop, source *provider.Request) (got string) {
 			pub := publication(source, item)
 			eventually(t, "the missing privilege is reported", func() bool {
 				pub.Now = time.Now()
 				_, err := p.Publish(t.Context(), pub)
 				if err != nil {
-					said = err.Error()
+					got = err.Error()
 				}
-				return strings.Contains(said, forbidden)
+				return strings.Contains(got, forbidden)
 			})
-			return said
+			return got
 		}
 	}
-	condition := func(kind string, req func(source *provider.Request) *provider.Request, id string) func(*testing.T, *Provider, *loop, *provider.Request) string {
+	condition := func(conditionType string, req func(source *provider.Request) *provider.Request, id string) func(*testing.T, *Provider, *loop, *provider.Request) string {
 		return func(_ *testing.T, _ *Provider, l *loop, source *provider.Request) string {
 			one := req(source)
-			l.until("the privilege is named", func() bool { return strings.Contains(message(&one.VM.Status, kind), id) }, one)
-			return message(&one.VM.Status, kind)
+			l.until("the privilege is named", func() bool { return strings.Contains(message(&one.VM.Status, conditionType), id) }, one)
+			return message(&one.VM.Status, conditionType)
 		}
 	}
 	for _, tc := range []struct {
-		name, path, id, says string
-		namespaced           bool
-		do                   func(*testing.T, *Provider, *loop, *provider.Request) string
+		name, path, id, wantMessage string
+		namespaced                  bool
+		do                          func(*testing.T, *Provider, *loop, *provider.Request) string
 	}{
 		{name: "files of a copy", path: store, id: "Datastore.FileManagement", do: copying},
 		{name: "a list of files", path: store, id: "Datastore.Browse", do: copying},
@@ -117,24 +117,24 @@ func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
 		{name: "a clone", path: folder, id: "VirtualMachine.Provisioning.Clone", do: condition(vmv1alpha1.ConditionCreated, func(source *provider.Request) *provider.Request {
 			return cloneRequest("clone", source, "")
 		}, "VirtualMachine.Provisioning.Clone")},
-		{name: "an export", path: folder, id: "VApp.Export", says: forbidden, do: publishing("new")},
-		{name: "a new item", path: root, id: "ContentLibrary.AddLibraryItem", says: forbidden, do: publishing("new")},
-		{name: "a new version", path: root, id: "ContentLibrary.UpdateLibraryItem", says: forbidden, do: publishing("golden")},
+		{name: "an export", path: folder, id: "VApp.Export", wantMessage: forbidden, do: publishing("new")},
+		{name: "a new item", path: root, id: "ContentLibrary.AddLibraryItem", wantMessage: forbidden, do: publishing("new")},
+		{name: "a new version", path: root, id: "ContentLibrary.UpdateLibraryItem", wantMessage: forbidden, do: publishing("golden")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			ready, p, l := imagesWorld(t, true)
-			source := fastRequest("source", vmv1alpha1.FastDeployDirect, copiesAt(t, p, copied, ssd))
+			ready, p, l := startImagePrivileges(t, true)
+			source := fastRequest("source", vmv1alpha1.FastDeployDirect, copiesAt(t, p, copiedItem, ssd))
 			createPoweredOff(l, source)
 			if _, err := l.publish(publication(source, "golden")); err != nil {
 				t.Fatal(err)
 			}
 			if tc.namespaced {
 				control(t, ready, http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
-				p = startFiles(t, ready) // it has not resolved a directory yet
+				p = startFiles(t, ready) // a provider that has not resolved a directory yet
 			}
 			grant(t, ready, tc.path, slices.DeleteFunc(slices.Clone(roles()[tc.path]), func(id string) bool { return id == tc.id }))
 			p.driver.invalidate()
-			want := cmp.Or(tc.says, tc.id)
+			want := cmp.Or(tc.wantMessage, tc.id)
 			if got := tc.do(t, p, l, source); !strings.Contains(got, want) {
 				t.Errorf("message %q, want %q", got, want)
 			}

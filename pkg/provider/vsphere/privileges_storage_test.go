@@ -37,7 +37,7 @@ func roles() map[string][]string {
 		"/DC0/vm/slipway":            all[placement.WhatFolder],
 		"/DC0/vm/templates":          {"System.Read", "VirtualMachine.Provisioning.DeployTemplate", "VirtualMachine.Provisioning.Clone"},
 		"/DC0/host/DC0_C0/Resources": all[placement.WhatPool],
-		"/DC0/datastore/LocalDS_0":   append(slices.Clone(all[placement.WhatDatastore]), "Datastore.Browse"), // It contains the library.
+		"/DC0/datastore/LocalDS_0":   append(slices.Clone(all[placement.WhatDatastore]), "Datastore.Browse"), // The datastore contains the library.
 		"/DC0/datastore/LocalDS_1":   all[placement.WhatDatastore],
 		"/DC0/network/VM Network":    all[placement.WhatNetwork],
 	}
@@ -50,9 +50,9 @@ func grant(t *testing.T, ready vcenter.Ready, path string, ids []string) {
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
 }
 
-// storageWorld starts a vCenter with a key provider and an ISO image. The account has exactly the
+// startStoragePrivileges starts a vCenter with a key provider and an ISO image. The account has exactly the
 // documented privileges.
-func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.VirtualMachineImage) {
+func startStoragePrivileges(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.VirtualMachineImage) {
 	t.Helper()
 	ready := startVCenter(t)
 	disc := addISO(t, ready, "installer")
@@ -73,13 +73,13 @@ func isoVolume(name, image string) vmv1alpha1.VirtualMachineVolume {
 	return v
 }
 
-func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
+func TestStoragePrivileges_AreSufficient(t *testing.T) {
 	t.Parallel()
-	ready, p, l, disc := storageWorld(t)
+	ready, p, l, disc := startStoragePrivileges(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
 			req := classRequest("kept-"+name, image, "encrypted")
-			id := claimedDisk(t, ready)
+			id := newFirstClassDisk(t, ready)
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
 			req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
 			addClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
@@ -93,7 +93,7 @@ func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
 			}, req)
 			checkNoOperation(t, p, req)
 			l.remove(req)
-			if got := diskUsers(t, ready, id); len(got) != 0 {
+			if got := attachedVMs(t, ready, id); len(got) != 0 {
 				t.Errorf("the disk of the claim is attached to %q", got)
 			}
 		})
@@ -101,7 +101,7 @@ func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
 	t.Run("encrypted later", func(t *testing.T) {
 		req := classRequest("later", libraryImage(), "")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("the VM is there", func() bool {
+		l.until("the VM exists", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 		req.Effective.StorageClass = "encrypted"
@@ -123,12 +123,12 @@ func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolum
 }
 
 // A condition of the VM names each revoked privilege that it needs.
-func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
+func TestStoragePrivileges_AreReportedIfMissing(t *testing.T) {
 	t.Parallel()
-	ready, p, l, disc := storageWorld(t)
+	ready, p, l, disc := startStoragePrivileges(t)
 	const root, folder = "/", "/DC0/vm/slipway"
 	claim := func(t *testing.T, req *provider.Request) {
-		addClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+		addClaim(req, "pvc", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	}
 	drive := func(req *provider.Request, image string) {
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}
@@ -138,8 +138,8 @@ func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		path, id, condition string
-		// before is the state with the privilege. then is the change that needs the revoked privilege.
-		before, then func(*testing.T, *provider.Request)
+		// before prepares the VM with all privileges. change needs the revoked privilege.
+		before, change func(*testing.T, *provider.Request)
 	}{
 		{root, "StorageProfile.View", vmv1alpha1.ConditionStorageReady, nil, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "gold" }},
 		{root, "Cryptographer.ManageKeyServers", vmv1alpha1.ConditionStorageReady, nil, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "encrypted" }},
@@ -149,7 +149,7 @@ func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 		}},
 		{root, "Cns.Searchable", vmv1alpha1.ConditionConfigurationSynced, nil, claim},
 		{folder, "VirtualMachine.Config.AddExistingDisk", vmv1alpha1.ConditionConfigurationSynced, nil, claim},
-		{folder, "VirtualMachine.Config.RemoveDisk", vmv1alpha1.ConditionConfigurationSynced, claim, func(_ *testing.T, r *provider.Request) { dropClaims(r) }},
+		{folder, "VirtualMachine.Config.RemoveDisk", vmv1alpha1.ConditionConfigurationSynced, claim, func(_ *testing.T, r *provider.Request) { removeClaims(r) }},
 		{"/DC0/datastore/LocalDS_0", "Datastore.FileManagement", vmv1alpha1.ConditionConfigurationSynced, claim, func(_ *testing.T, r *provider.Request) {
 			c := r.Claims["pvc"]
 			c.Size = 20 << 20
@@ -164,7 +164,7 @@ func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			if tc.before != nil {
 				tc.before(t, req)
-				l.until("the VM is there", func() bool {
+				l.until("the VM exists", func() bool {
 					return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 				}, req)
 			}
@@ -173,7 +173,7 @@ func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 			defer grant(t, ready, tc.path, ids)
 			p.driver.invalidate()
 			req.Effective = req.Effective.DeepCopy()
-			tc.then(t, req)
+			tc.change(t, req)
 			l.until("the privilege is named", func() bool { return strings.Contains(message(&req.VM.Status, tc.condition), tc.id) }, req)
 			if got := reason(&req.VM.Status, tc.condition); !strings.HasPrefix(got, "False ") {
 				t.Errorf("%s is %s", tc.condition, got)

@@ -18,7 +18,7 @@ import (
 )
 
 // linkedRequest returns a request for a VM whose disks depend on a copy of its image.
-func linkedRequest(name string, mode vmv1alpha1.PromoteDisksMode, f files) *provider.Request {
+func linkedRequest(name string, mode vmv1alpha1.PromoteDisksMode, f datastoreFiles) *provider.Request {
 	req := fastRequest(name, vmv1alpha1.FastDeployLinked, cacheOf(f))
 	req.VM.Spec.PromoteDisksMode = mode
 	return req
@@ -29,7 +29,7 @@ func promotion(req *provider.Request) string {
 }
 
 // checkCopies checks that the copy of the image exists.
-func (f files) checkCopies(t *testing.T) {
+func (f datastoreFiles) checkCopies(t *testing.T) {
 	t.Helper()
 	f.t = t
 	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
@@ -41,7 +41,7 @@ func TestPromotion_RunsOnlineAndKeepsTheCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms=1000")
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -76,7 +76,7 @@ func TestPromotion_DependsOnModeAndState(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	vmOf := func(req *provider.Request) *object.VirtualMachine {
@@ -94,7 +94,7 @@ func TestPromotion_DependsOnModeAndState(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
 		l.until("the VM runs", isRunning(req), req)
-		if got, want := promotion(req), "False Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"; got != want {
+		if got, want := promotion(req), "False Pending 1 disk(s) depend on parent disks outside the virtual machine: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -128,7 +128,7 @@ func TestPromotion_ReportsAFailureAndRetries(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	control(t, ready, http.MethodPut, "/permissions?entity=/DC0/vm/slipway&without=VirtualMachine.Provisioning.PromoteDisks")
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -140,14 +140,14 @@ func TestPromotion_ReportsAFailureAndRetries(t *testing.T) {
 	l.until("the promotion is retried", func() bool { return promotion(req) == "True Succeeded" }, req)
 }
 
-// vCenter continues the promotion of a killed process.
-func TestPromotion_IsFoundByTheNextProcess(t *testing.T) {
+// vCenter continues a promotion after the process that requested it is killed.
+func TestPromotion_IsContinuedByTheNextProcess(t *testing.T) {
 	t.Parallel()
-	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
+	for name, deleted := range map[string]bool{"waited for": false, "cancelled by a deletion": true} {
 		t.Run(name, func(t *testing.T) {
 			ready := startVCenter(t)
 			f := datastoreOf(t, ready)
-			f.makeDisk(cachedDisk)
+			f.createDisk(cachedDisk)
 			first, _ := startProvider(t, ready, nil)
 			l := newLoop(t, first)
 			req := linkedRequest("web", vmv1alpha1.PromoteDisksModeDisabled, f)
@@ -175,7 +175,7 @@ func TestPromotion_IsFoundByTheNextProcess(t *testing.T) {
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
 				l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 				if n := counted.snapshot()["PromoteDisks_Task"]; n != 1 {
-					t.Errorf("%d promotions were requested, want one that is refused", n)
+					t.Errorf("PromoteDisks_Task was called %d times, want one call that vCenter refuses", n)
 				}
 			}
 			f.checkCopies(t)
@@ -188,7 +188,7 @@ func TestPromotion_IsCancelledForOtherOperations(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms=3600000")
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -32,7 +32,7 @@ type Provider struct {
 	*engine.Engine
 	driver    *Driver
 	inventory *inventory.Inventory
-	places    *placement.Resolver
+	resolver  *placement.Resolver
 	// restore restores the object from the record of the snapshot that its VM was reverted to, like the
 	// controller. If it is nil, the object is not restored.
 	restore func(*provider.Request, *provider.StoredSnapshotRecord)
@@ -46,7 +46,7 @@ func newProvider(t *testing.T, s settings) *Provider {
 		t.Fatal(err)
 	}
 	s.Driver = d
-	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.resolver(vmv1alpha1.DefaultZone)}
+	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, resolver: d.resolver(vmv1alpha1.DefaultZone)}
 }
 
 // CreateOrUpdateVirtualMachineAsync reconciles req. It returns a channel with the result of a

@@ -29,7 +29,7 @@ func publication(of *provider.Request, name string) *provider.Publication {
 	}
 }
 
-// publish reconciles a request until it is published or refused.
+// publish reconciles a publish request until the item is published or the request is refused.
 func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -51,7 +51,7 @@ func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
 	}
 }
 
-// withdraw reconciles a deleted request until nothing remains.
+// withdraw reconciles a deleted publish request until nothing remains.
 func (l *loop) withdraw(pub *provider.Publication) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -157,24 +157,24 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 	properties.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
 	createPoweredOff(l, properties)
 	claim := newRequest("claim", libraryImage())
-	addClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	addClaim(claim, "data", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	createPoweredOff(l, claim)
 	plain := newRequest("plain", libraryImage())
 	createPoweredOff(l, plain)
 	for name, tc := range map[string]struct {
-		of        *provider.Request
-		condition string
-		says      string
-		change    func(*provider.Publication)
+		of          *provider.Request
+		condition   string
+		wantMessage string
+		change      func(*provider.Publication)
 	}{
-		"a running VM":         {on, "SourceValid NotReady", "must be PoweredOff", nil},
-		"OVF properties":       {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
-		"a claim":              {claim, "SourceValid Invalid", "1 disks of claims", nil},
-		"no such library":      {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},
-		"a foreign item":       {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
-		"of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "others" }},
+		"a running VM":                 {on, "SourceValid NotReady", "must be PoweredOff", nil},
+		"OVF properties":               {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
+		"a claim":                      {claim, "SourceValid Invalid", "1 disks of claims", nil},
+		"no such library":              {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},
+		"a foreign item":               {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
+		"an item of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "others" }},
 	} {
-		if tc.says == "was not published from namespace" && name == "of another namespace" {
+		if tc.wantMessage == "was not published from namespace" && name == "an item of another namespace" {
 			others := publication(plain, "others")
 			others.Namespace = "team-b"
 			if _, err := l.publish(others); err != nil {
@@ -187,8 +187,8 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 		}
 		_, err := l.publish(pub)
 		var refused *provider.PublishRefusedError
-		if !errors.As(err, &refused) || refused.Condition+" "+refused.Reason != tc.condition || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: %v, want %s with %q", name, err, tc.condition, tc.says)
+		if !errors.As(err, &refused) || refused.Condition+" "+refused.Reason != tc.condition || !strings.Contains(err.Error(), tc.wantMessage) {
+			t.Errorf("%s: %v, want %s with %q", name, err, tc.condition, tc.wantMessage)
 		}
 	}
 	if n := counted.snapshot()["rest.CaptureLibraryItem"]; n != 1 {
@@ -199,10 +199,10 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
 	}})
 	control(t, ready, http.MethodPut, "/captures?tells=true")
-	if _, err := l.publish(publication(plain, "telling")); err == nil || !strings.Contains(err.Error(), "was deleted") {
+	if _, err := l.publish(publication(plain, "secrets")); err == nil || !strings.Contains(err.Error(), "was deleted") {
 		t.Errorf("an item with secrets: %v", err)
 	}
-	if items := itemsOf(t, ready)["telling"]; len(items) != 0 {
+	if items := itemsOf(t, ready)["secrets"]; len(items) != 0 {
 		t.Errorf("the item with secrets exists: %+v", items)
 	}
 }
@@ -283,25 +283,25 @@ func TestPublish_CreatesOneItemWhenTheProcessIsKilled(t *testing.T) {
 				l := newLoop(t, second)
 				source := newRequest("source", templateImage())
 				createPoweredOff(l, source)
-				captured := 1
+				want := 1
 				if version {
-					captured++
+					want++
 					if _, err := l.publish(publication(source, "golden")); err != nil {
 						t.Fatal(err)
 					}
 				}
-				death := &killAfterCall{method: method, frozen: make(chan struct{})}
-				first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
-				t.Cleanup(func() { close(death.frozen) })
+				killer := &killAfterCall{method: method, released: make(chan struct{})}
+				first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = killer.call })
+				t.Cleanup(func() { close(killer.released) })
 				eventually(t, "the inventory is read", first.inventory.Synced)
 				control(t, ready, http.MethodPut, "/captures?ms=1000")
 				pub := publication(source, "golden")
 				eventually(t, "the process is stopped at the call", func() bool {
 					pub.Now = time.Now()
 					_, _ = first.Publish(t.Context(), pub)
-					death.mu.Lock()
-					defer death.mu.Unlock()
-					return death.dead
+					killer.mu.Lock()
+					defer killer.mu.Unlock()
+					return killer.killed
 				})
 				if method == "rest.CaptureLibraryItem" {
 					eventually(t, "vSphere runs the task", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), "CaptureOvf") })
@@ -313,8 +313,8 @@ func TestPublish_CreatesOneItemWhenTheProcessIsKilled(t *testing.T) {
 				if len(items) != 1 || !strings.HasSuffix(*items[0].Description, "request="+string(pub.UID)) {
 					t.Errorf("items %+v, want one item of the request", items)
 				}
-				if n := served(t, ready, "POST /rest/com/vmware/vcenter/ovf/library-item"); n != captured {
-					t.Errorf("vCenter has captured %d times, want %d", n, captured)
+				if n := served(t, ready, "POST /rest/com/vmware/vcenter/ovf/library-item"); n != want {
+					t.Errorf("vCenter has captured %d times, want %d", n, want)
 				}
 			})
 		}

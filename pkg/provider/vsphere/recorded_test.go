@@ -30,10 +30,10 @@ import (
 // of vmware/pyvmomi (Apache-2.0).
 const recordingsVariable = "SLIPWAY_RECORDINGS"
 
-// answers are the recorded properties of each object.
-type answers map[vimtypes.ManagedObjectReference][]vimtypes.DynamicProperty
+// recordedObjects maps each managed object to its recorded properties.
+type recordedObjects map[vimtypes.ManagedObjectReference][]vimtypes.DynamicProperty
 
-func (a answers) add(content ...vimtypes.ObjectContent) {
+func (a recordedObjects) add(content ...vimtypes.ObjectContent) {
 	for _, c := range content {
 		a[c.Obj] = append(a[c.Obj], c.PropSet...)
 	}
@@ -67,7 +67,7 @@ func decodeSOAP(text string) (*soapBody, error) {
 }
 
 // read adds the content of one file.
-func (a answers) read(path string) error {
+func (a recordedObjects) read(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (a answers) read(path string) error {
 	return nil
 }
 
-func (a answers) readSOAP(request, answer string) error {
+func (a recordedObjects) readSOAP(request, answer string) error {
 	body, err := decodeSOAP(answer)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (a answers) readSOAP(request, answer string) error {
 	return nil
 }
 
-func (a answers) readCassette(text []byte) error {
+func (a recordedObjects) readCassette(text []byte) error {
 	var cassette struct {
 		Interactions []struct {
 			Request struct {
@@ -168,7 +168,7 @@ func TestObservation_ReadsRecordedResponses(t *testing.T) {
 	}
 	all, readable := 0, 0
 	for _, f := range files {
-		found := answers{}
+		found := recordedObjects{}
 		if err := found.read(filepath.Join(dir, f.Name())); err != nil {
 			t.Errorf("%s: %v", f.Name(), err)
 		}

@@ -39,9 +39,9 @@ func TestRefusal_DoesNotBlockPowerOnOrOtherFields(t *testing.T) {
 	l.until("the VM is reported as powered off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff }, req)
 	l.until("the VM runs again", isRunning(req), req)
 
-	taken := disk("log", "1Gi", "")
-	taken.ControllerBusNumber, taken.UnitNumber = ptr(int32(0)), ptr(int32(0))
-	req.Effective.Volumes = append(req.Effective.Volumes, taken)
+	conflicting := disk("log", "1Gi", "")
+	conflicting.ControllerBusNumber, conflicting.UnitNumber = ptr(int32(0)), ptr(int32(0))
+	req.Effective.Volumes = append(req.Effective.Volumes, conflicting)
 	req.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	refused := func(power string) func() bool {
 		return func() bool {

@@ -15,9 +15,9 @@ import (
 )
 
 // failsWith reports whether the condition is False and its message contains text.
-func failsWith(req *provider.Request, kind, text string) func() bool {
+func failsWith(req *provider.Request, conditionType, text string) func() bool {
 	return func() bool {
-		c := meta.FindStatusCondition(req.VM.Status.Conditions, kind)
+		c := meta.FindStatusCondition(req.VM.Status.Conditions, conditionType)
 		return c != nil && c.Reason == vmv1alpha1.ReasonError && strings.Contains(c.Message, text)
 	}
 }
@@ -26,7 +26,7 @@ func TestCreate_ReportsAFullDatastoreWithTheSizeOfTheCopy(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=0")
@@ -50,7 +50,7 @@ func TestCreate_ReportsAFullDatastoreWithTheSizeOfTheCopy(t *testing.T) {
 func TestRefusedConfiguration_IsReportedByFieldAndValue(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	const said = `spec.guestID "1": reconfiguring vm-`
+	const prefix = `spec.guestID "1": reconfiguring vm-`
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run("changed, "+name, func(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
@@ -59,7 +59,7 @@ func TestRefusedConfiguration_IsReportedByFieldAndValue(t *testing.T) {
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			l.until("the VM is configured", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			req.Effective.GuestID = "1"
-			l.until("the condition names the field", failsWith(req, vmv1alpha1.ConditionConfigurationSynced, said), req)
+			l.until("the condition names the field", failsWith(req, vmv1alpha1.ConditionConfigurationSynced, prefix), req)
 			req.Effective.GuestID = "otherLinux64Guest"
 			l.until("the VM has the corrected value", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			l.remove(req)

@@ -75,8 +75,8 @@ func TestSession_IsRenewedOnceForManyCreates(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	warm := newRequest("warm", libraryImage())
-	l.until("the VM runs", isRunning(warm), warm)
+	first := newRequest("warm", libraryImage())
+	l.until("the VM runs", isRunning(first), first)
 	dropSessions(t, ready)
 	var reqs []*provider.Request
 	for i := range 30 {
@@ -96,18 +96,18 @@ func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 	for i := range 20 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), image[i%2 == 0]))
 	}
-	frozen, freeze := make(chan struct{}), &killAfterDeployments{deploys: 3}
+	released, killer := make(chan struct{}), &killAfterDeployments{deploys: 3}
 	first := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: 20}}, Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network",
 		OnCall: func(method string) {
-			if freeze.isKilled(method) {
-				<-frozen // A killed process sends no further calls.
+			if killer.isKilled(method) {
+				<-released // A killed process sends no further calls.
 			}
 		},
 	}})
 	stop := run(t, first)
-	t.Cleanup(func() { close(frozen); stop() })
+	t.Cleanup(func() { close(released); stop() })
 	eventually(t, "the inventory is read", first.inventory.Synced)
 	for _, r := range reqs {
 		r.Now = time.Now()
@@ -115,7 +115,7 @@ func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the process is stopped", func() bool { return freeze.isKilled("") })
+	eventually(t, "the process is stopped", func() bool { return killer.isKilled("") })
 
 	// The next process has the objects with their stored status.
 	for _, r := range reqs {
@@ -221,7 +221,7 @@ func TestPrerequisites_AreReportedTogether(t *testing.T) {
 	said.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 	_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if diff := cmp.Diff(before, &req.VM.Status); diff != "" {
-		t.Errorf("a reconcile without news changed the status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile without a change in vSphere changed the status (-before +after):\n%s", diff)
 	}
 	if err == nil {
 		t.Error("the failed create was repeated immediately")
@@ -242,10 +242,10 @@ func TestExternalChanges_CauseEvents(t *testing.T) {
 	if _, err := methods.PowerOffVM_Task(t.Context(), c.Client, &types.PowerOffVM_Task{This: ref}); err != nil {
 		t.Fatal(err)
 	}
-	sawOff := false
+	wasOff := false
 	l.until("the power-off is observed and the VM runs again", func() bool {
-		sawOff = sawOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
-		return sawOff && isRunning(req)()
+		wasOff = wasOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
+		return wasOff && isRunning(req)()
 	}, req)
 }
 
@@ -271,7 +271,7 @@ func TestPause_PreventsChangesAndDeletion(t *testing.T) {
 	}
 }
 
-func TestPowerOff_SoftShutsDownTheGuest(t *testing.T) {
+func TestSoftPowerOff_ShutsDownTheGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
@@ -298,9 +298,9 @@ func TestPowerOff_WaitsForAGuestThatMayHaveReceivedTheRequest(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	const answer = "answer.ShutdownGuest"
 	control(t, ready, http.MethodPut, "/hold?method="+answer)
-	lost := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(lost)
+		defer close(done)
 		for blockedCalls(t, ready, answer) == 0 && t.Context().Err() == nil {
 			<-time.After(20 * time.Millisecond)
 		}
@@ -309,13 +309,13 @@ func TestPowerOff_WaitsForAGuestThatMayHaveReceivedTheRequest(t *testing.T) {
 	}()
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
-	<-lost
+	<-done
 	if n := counted.snapshot(); n["PowerOffVM_Task"] != 0 {
 		t.Errorf("calls = %v, want no PowerOffVM_Task during the grace period", n)
 	}
 }
 
-// The deletion must not wait without limit for a guest that does not respond, here because it has not booted yet.
+// The deletion must not wait forever for a guest that does not respond. Here the guest has not booted yet.
 func TestDeletion_DoesNotWaitForAnUnresponsiveGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, func(o *vcenter.Options) { o.GuestBootDelay = time.Hour })
@@ -330,7 +330,7 @@ func TestDeletion_DoesNotWaitForAnUnresponsiveGuest(t *testing.T) {
 	}
 }
 
-// The guest receives the shutdown request and does not comply.
+// The guest receives the shutdown request but does not shut down.
 func TestDeletion_WaitsForTheGuestForTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -347,7 +347,7 @@ func TestDeletion_WaitsForTheGuestForTheGracePeriod(t *testing.T) {
 	}
 }
 
-func TestCertificate_UntrustedIsRefused(t *testing.T) {
+func TestUntrustedCertificate_IsRefused(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, c := range map[string]Config{

@@ -29,24 +29,24 @@ func served(t *testing.T, ready vcenter.Ready, method string) int {
 
 // killAfterCall stops a process after a call of a method.
 type killAfterCall struct {
-	method string
-	frozen chan struct{}
+	method   string
+	released chan struct{}
 
-	mu   sync.Mutex
-	dead bool
+	mu     sync.Mutex
+	killed bool
 }
 
 func (d *killAfterCall) call(method string) {
 	d.mu.Lock()
-	dead := d.dead
-	d.dead = dead || method == d.method
+	killed := d.killed
+	d.killed = killed || method == d.method
 	d.mu.Unlock()
-	if dead {
-		<-d.frozen
+	if killed {
+		<-d.released
 	}
 }
 
-func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
+func requestRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 	req.VM.Spec.RestartMode = mode
 	req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
 }
@@ -54,17 +54,17 @@ func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 func TestRestart_HappensOnceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	death := &killAfterCall{method: "ResetVM_Task", frozen: make(chan struct{})}
+	killer := &killAfterCall{method: "ResetVM_Task", released: make(chan struct{})}
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
-		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: death.call,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: killer.call,
 	}})
 	stop := run(t, first)
-	t.Cleanup(func() { close(death.frozen); stop() })
+	t.Cleanup(func() { close(killer.released); stop() })
 	l := newLoop(t, first)
 	req := newRequest("web", libraryImage())
 	l.until("the VM runs", isRunning(req), req)
-	askForRestart(req, vmv1alpha1.PowerOpModeHard)
+	requestRestart(req, vmv1alpha1.PowerOpModeHard)
 	req.Now = time.Now()
 	if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
 		t.Fatalf("no restart operation was started: %v", err)

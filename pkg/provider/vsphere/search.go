@@ -27,7 +27,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.SearchR
 	case found.VM == nil:
 		return d.searchMissing(ctx, id, found.Copies)
 	case found.Ownership != driver.Own:
-		return driver.NotFound, nil // The object does not own it: the inventory is used.
+		return driver.NotFound, nil // The object does not own the VM, so the inventory is used.
 	}
 	vm, err := d.inventory.Refresh(ctx, *found.VM)
 	if vimfault.KindOf(err) == vimfault.Denied {

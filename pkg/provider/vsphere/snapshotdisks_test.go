@@ -106,13 +106,13 @@ func TestSnapshotRemoval_ConsolidatesDisks(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	one, two := l.mustTakeSnapshot(req, "one"), l.mustTakeSnapshot(req, "two")
 	lock := func(value string) { setExtraConfig(t, ready, req, strict.LockedDisks, value) }
-	merged := func() *metav1.Condition {
+	consolidation := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
 	lock("true") // like a backup
 	l.deleteSnapshot(one)
-	l.until("the pending consolidation is reported", func() bool { return merged() != nil }, req)
-	if c := merged(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
+	l.until("the pending consolidation is reported", func() bool { return consolidation() != nil }, req)
+	if c := consolidation(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
 		t.Errorf("condition %+v", c)
 	}
 	l.untilIdle(req)
@@ -122,7 +122,7 @@ func TestSnapshotRemoval_ConsolidatesDisks(t *testing.T) {
 	}
 	lock("")
 	l.deleteSnapshot(two)
-	l.until("no consolidation is pending", func() bool { return merged() == nil }, req)
+	l.until("no consolidation is pending", func() bool { return consolidation() == nil }, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 2 {
 		t.Errorf("consolidated by %d calls, want one more", n)
 	}

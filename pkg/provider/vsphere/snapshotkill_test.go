@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// killAtStep runs a process until it blocks at a step, and kills it there: either vCenter has not received the call, or
-// its response is lost. It returns the loop of the next process.
-func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
+// killAtStep calls reconcile in a process until the process blocks at a step, and then kills the process. At this
+// point either vCenter has not received the call, or the response is lost. It returns the loop of the next process.
+func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, reconcile func(*Provider)) *loop {
 	t.Helper()
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
@@ -28,7 +28,7 @@ func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step s
 	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 	control(t, ready, http.MethodPut, "/hold?method="+step)
 	eventually(t, "the call is blocked", func() bool {
-		pass(first)
+		reconcile(first)
 		return blockedCalls(t, ready, step) > 0
 	})
 	go stop()
@@ -92,13 +92,13 @@ func TestRevert_IsCompletedByTheNextProcess(t *testing.T) {
 			req.VM.Spec.PowerState, req.Effective.CPU.Sockets = vmv1alpha1.PoweredOff, 4
 			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 			revertTo(req, s)
-			then := map[string]int32{"then": 2}
+			sockets := map[string]int32{"then": 2}
 			l = killAtStep(t, ready, req, step, func(p *Provider) {
-				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).restoreObjects(then)
+				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).restoreObjects(sockets)
 				req.Now = time.Now()
 				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
-			l.restoreObjects(then)
+			l.restoreObjects(sockets)
 			l.until("the VM is reverted", func() bool {
 				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
 			}, req)

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Snapshot implements driver.Machine. A snapshot that already exists is completed, even if vSphere
-// would refuse to take it now.
+// Snapshot implements driver.Machine. If the snapshot already exists, only the remaining cleanup is
+// done, even if vSphere would refuse to take a snapshot now.
 func (m machine) Snapshot(id driver.Identity, s provider.Snapshot) (driver.Operation, error) {
 	if err := checkSnapshotable(m.vm, &s); err != nil {
 		return driver.Operation{}, err

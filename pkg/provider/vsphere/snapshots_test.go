@@ -54,7 +54,7 @@ func (l *loop) deleteSnapshot(s *provider.Snapshot) {
 	}
 }
 
-// eventual calls ask again after each event until it returns a final result.
+// eventual calls ask, and again after each event, until ask returns a final result.
 func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -90,8 +90,8 @@ func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...fun
 	return s
 }
 
-// restoreObjects makes the loop restore objects after a revert, like the controller. sockets are the
-// CPUs by record.
+// restoreObjects makes the loop restore objects after a revert, like the controller. sockets maps each record to
+// the number of CPU sockets that it restores.
 func (l *loop) restoreObjects(sockets map[string]int32) (restored *[]string) {
 	restored = &[]string{}
 	l.p.restore = func(req *provider.Request, kept *provider.StoredSnapshotRecord) {
@@ -289,7 +289,7 @@ func TestSnapshot_WaitsForThePromotion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
+	f.createDisk(cachedDisk)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOffline, f)

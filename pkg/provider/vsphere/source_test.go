@@ -31,7 +31,7 @@ func TestClone_HasItsOwnAdaptersFromTheStart(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	addNetwork(t, ready, "prod")
-	vm, _ := makeVM(t, ready, "/DC0/vm/templates", "three-adapters")
+	vm, _ := createVM(t, ready, "/DC0/vm/templates", "three-adapters")
 	for range 2 {
 		if err := vm.AddDevice(t.Context(), &types.VirtualE1000{VirtualEthernetCard: types.VirtualEthernetCard{
 			VirtualDevice: types.VirtualDevice{Key: -1, Backing: &types.VirtualEthernetCardNetworkBackingInfo{
@@ -39,7 +39,7 @@ func TestClone_HasItsOwnAdaptersFromTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	image := makeTemplate(t, vm, "three-adapters", types.VirtualMachineConfigSpec{})
+	image := createTemplate(t, vm, "three-adapters", types.VirtualMachineConfigSpec{})
 	for name, network := range map[string]*vmv1alpha1.VirtualMachineNetworkSpec{
 		"one":  {Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "prod"}}},
 		"none": {Disabled: true},
@@ -66,8 +66,8 @@ func TestTemplate_IsFoundAgainAfterItsReplacement(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	golden := func(release string) (*object.VirtualMachine, *vmv1alpha1.VirtualMachineImage) {
-		vm, _ := makeVM(t, ready, "/DC0/vm/templates", "golden", &types.OptionValue{Key: "release", Value: release})
-		return vm, makeTemplate(t, vm, "golden", types.VirtualMachineConfigSpec{})
+		vm, _ := createVM(t, ready, "/DC0/vm/templates", "golden", &types.OptionValue{Key: "release", Value: release})
+		return vm, createTemplate(t, vm, "golden", types.VirtualMachineConfigSpec{})
 	}
 	old, image := golden("old")
 	before := newRequest("before", image)
@@ -80,7 +80,7 @@ func TestTemplate_IsFoundAgainAfterItsReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	replacement, image := golden("new")
-	if source, err := p.places.Source(t.Context(), image); err != nil || source.Template != replacement.Reference() {
+	if source, err := p.resolver.Source(t.Context(), image); err != nil || source.Template != replacement.Reference() {
 		t.Fatalf("the image is %v, %v; want the new template %v", source.Template, err, replacement.Reference())
 	}
 	after := newRequest("after", image)
@@ -103,7 +103,7 @@ func libraries(t *testing.T, ready vcenter.Ready) *library.Manager {
 	return library.NewManager(c)
 }
 
-// addItem adds an item without contents to the content library.
+// addItem adds an empty item to the content library.
 func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
 	t.Helper()
 	m := libraries(t, ready)

@@ -21,7 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 )
 
-// holdStream blocks the responses of the stream, so that the first read of the inventory does not end.
+// holdStream is the control request that blocks the responses of the stream, so that the first read of the
+// inventory does not end.
 const holdStream = "/hold?method=WaitForUpdatesEx"
 
 func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
@@ -39,7 +40,7 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 		t.Errorf("Created is %+v, want Unknown while the inventory is being read", c)
 	}
 	if !p.IsUnread(req.VM) {
-		t.Error("the VM is not reported as unread")
+		t.Error("IsUnread = false before the inventory is read")
 	}
 	if got := counted.snapshot()["rest.DeployLibraryItem"]; got != 0 {
 		t.Errorf("%d deployments before the inventory is read", got)
@@ -70,11 +71,11 @@ func TestCreate_ResolvesObjectsOnceForManyVMs(t *testing.T) {
 }
 
 // vCenter returns the inventory in pages of 100 objects. Several pages are in transit at a time.
-func TestInventory_OfManyPagesIsComplete(t *testing.T) {
+func TestInventory_IsCompleteAfterManyPages(t *testing.T) {
 	t.Parallel()
 	const machines = 210
 	ready := startVCenter(t)
-	template, _ := makeVM(t, ready, "/DC0/vm/slipway", "vm")
+	template, _ := createVM(t, ready, "/DC0/vm/slipway", "vm")
 	folder, err := find.NewFinder(template.Client()).Folder(t.Context(), "/DC0/vm/slipway")
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func fileExists(t *testing.T, ready vcenter.Ready, file string) bool {
 	t.Helper()
 	var p object.DatastorePath
 	if !p.FromString(file) {
-		t.Fatalf("%q is no file of a datastore", file)
+		t.Fatalf("%q is not a datastore path", file)
 	}
 	ds, err := find.NewFinder(admin(t, ready).Client).Datastore(t.Context(), "/DC0/datastore/"+p.Datastore)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestUsage_IsReadByObjectName(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	key := k8stypes.NamespacedName{Namespace: req.VM.Namespace, Name: "busy"}
 	memory := int32(req.Effective.Memory.Guest.Value() >> 20)
-	wants := func(want Usage) {
+	check := func(want Usage) {
 		t.Helper()
 		got, err := p.driver.Usage(t.Context())
 		if err != nil {
@@ -32,8 +32,8 @@ func TestUsage_IsReadByObjectName(t *testing.T) {
 			t.Errorf("usage (-want +got):\n%s", diff)
 		}
 	}
-	wants(Usage{CPU: 100, Active: memory / 4, Host: memory / 2})
+	check(Usage{CPU: 100, Active: memory / 4, Host: memory / 2})
 	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
-	wants(Usage{})
+	check(Usage{})
 }

@@ -28,7 +28,7 @@ func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			req := newRequest("told-"+name, image)
+			req := newRequest("metadata-"+name, image)
 			req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 			req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
 			req.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{
@@ -45,17 +45,17 @@ func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told struct {
+			var metadata struct {
 				Network struct {
 					Ethernets map[string]struct{ Match struct{ MACAddress string } }
 				}
 			}
-			if err := json.Unmarshal(raw, &told); err != nil {
+			if err := json.Unmarshal(raw, &metadata); err != nil {
 				t.Fatalf("metadata %q: %v", raw, err)
 			}
 			for n, card := range observe.EthernetCards(&vm) {
 				name := []string{"eth0", "eth1"}[n]
-				if got, want := told.Network.Ethernets[name].Match.MACAddress, card.GetVirtualEthernetCard().MacAddress; want == "" || got != want {
+				if got, want := metadata.Network.Ethernets[name].Match.MACAddress, card.GetVirtualEthernetCard().MacAddress; want == "" || got != want {
 					t.Errorf("cloud-init matches %s by %q, want the adapter's MAC address %q", name, got, want)
 				}
 			}
@@ -69,7 +69,7 @@ func TestAdoption_KeepsNameAndAdapters(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	addNetwork(t, ready, "prod")
-	vm, id := makeVM(t, ready, "/DC0/vm/slipway", "manual")
+	vm, id := createVM(t, ready, "/DC0/vm/slipway", "manual")
 	pg, err := find.NewFinder(vm.Client()).Network(t.Context(), "/DC0/network/prod")
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func adaptersOf(t *testing.T, vm *object.VirtualMachine) []string {
 	return out
 }
 
-// makeTemplate creates a template like an administrator, and an image of it.
-func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec types.VirtualMachineConfigSpec) *vmv1alpha1.VirtualMachineImage {
+// createTemplate creates a template like an administrator, and an image of it.
+func createTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec types.VirtualMachineConfigSpec) *vmv1alpha1.VirtualMachineImage {
 	t.Helper()
 	task, err := vm.Reconfigure(t.Context(), spec)
 	if err == nil {
@@ -151,8 +151,8 @@ func TestCoresPerSocket_AreNotCopiedFromTheTemplate(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	vm, _ := makeVM(t, ready, "/DC0/vm/templates", "two-by-two")
-	image := makeTemplate(t, vm, "two-by-two", types.VirtualMachineConfigSpec{NumCPUs: 4, NumCoresPerSocket: ptr(int32(2))})
+	vm, _ := createVM(t, ready, "/DC0/vm/templates", "two-by-two")
+	image := createTemplate(t, vm, "two-by-two", types.VirtualMachineConfigSpec{NumCPUs: 4, NumCoresPerSocket: ptr(int32(2))})
 	for name, cpu := range map[string]vmv1alpha1.VirtualMachineCPU{"asked": {Sockets: 3, Cores: 1, Threads: 1}, "left": {Sockets: 3}} {
 		req := newRequest(name, image)
 		req.Effective.CPU = &cpu

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// testTimeout bounds one test. On an idle machine each test takes less than a tenth of it.
+// testTimeout is the time limit of one test. On an idle machine each test takes less than a tenth of it.
 const testTimeout = simulated.Patience
 
 func TestMain(m *testing.M) { simulated.Main(m) }
@@ -31,7 +31,7 @@ func withVersion(v string) func(*vcenter.Options) {
 	return func(o *vcenter.Options) { o.APIVersion = v }
 }
 
-// eventually waits for a condition that no event announces.
+// eventually waits for a condition whose change sends no event.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	simulated.Eventually(t, what, cond)
@@ -41,7 +41,7 @@ func credentials(context.Context) (string, string, error) {
 	return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
 }
 
-// calls counts the calls to vCenter.
+// calls counts the calls to vCenter by method.
 type calls struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -56,7 +56,7 @@ func (c *calls) count(method string) {
 	c.n[method]++
 }
 
-// snapshot returns the calls except the waits for changes, which are not part of a reconcile.
+// snapshot returns the number of calls by method. It omits waits for changes, which are not part of a reconcile.
 func (c *calls) snapshot() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *calls) snapshot() map[string]int {
 	return out
 }
 
-// admin returns a second client, which a test uses to read and change vCenter.
+// admin returns an administrator's client, with which a test reads and changes vCenter.
 func admin(t *testing.T, ready vcenter.Ready) *govmomi.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)

@@ -42,15 +42,15 @@ func TestEvents_AreReportedOnce(t *testing.T) {
 	p, _ := startProvider(t, ready, func(s *settings) { s.OnEvent = first.add })
 	req := newRequest("eventful", templateImage())
 	newLoop(t, p).until("the VM runs", isRunning(req), req)
-	happens := func(kind, message string) {
+	postEvent := func(kind, message string) {
 		q := url.Values{"vm": {req.VM.Status.UniqueID}, "kind": {kind}, "message": {message}}
 		control(t, ready, http.MethodPost, "/vm/event?"+q.Encode())
 	}
-	happens("DrsVmMigratedEvent", "")
+	postEvent("DrsVmMigratedEvent", "")
 	eventually(t, "the migration is reported", func() bool { return first.count("MigratedByDRS", "from host esx-before to host ") == 1 })
-	happens("VmMessageErrorEvent", "There is no more space for virtual disk")
-	happens("com.example.NothingToTell", "")
-	happens("com.vmware.vc.ha.VmRestartedByHAEvent", "")
+	postEvent("VmMessageErrorEvent", "There is no more space for virtual disk")
+	postEvent("com.example.NotReported", "")
+	postEvent("com.vmware.vc.ha.VmRestartedByHAEvent", "")
 	eventually(t, "the failure of the host is reported", func() bool { return first.count("RestartedByHA", "") == 1 })
 	if got := first.count("Error", "no more space for virtual disk"); got != 1 {
 		t.Errorf("the error was reported %d times, want once", got)
@@ -77,7 +77,7 @@ func TestEvents_AreReportedOnce(t *testing.T) {
 	defer second.mu.Unlock()
 	for _, h := range second.all {
 		if !slices.ContainsFunc(all, func(before provider.HypervisorEvent) bool { return before.ID == h.ID && before.Reason == h.Reason }) {
-			t.Errorf("%+v was reported with another ID before: %+v", h, all)
+			t.Errorf("%+v was reported with another ID by the first process: %+v", h, all)
 		}
 	}
 }

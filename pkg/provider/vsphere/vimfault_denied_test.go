@@ -25,9 +25,9 @@ func TestAddMissingPrivileges_NamesPrivilegesAndObjects(t *testing.T) {
 		fault any
 		want  string
 	}{
-		"one":                      {types.NoPermission{Object: &pool, PrivilegeId: "A"}, " (missing privilege A on resgroup-8)"},
+		"one privilege":            {types.NoPermission{Object: &pool, PrivilegeId: "A"}, " (missing privilege A on resgroup-8)"},
 		"without an object":        {types.NoPermission{PrivilegeId: "A"}, " (missing privilege A)"},
-		"all of them":              {all, " (missing privilege A on resgroup-8, B on resgroup-8, C on vm-1)"},
+		"several privileges":       {all, " (missing privilege A on resgroup-8, B on resgroup-8, C on vm-1)"},
 		"without a privilege":      {types.NoPermission{}, ""},
 		"a session that has ended": {types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}, ""},
 		"another fault":            {types.InvalidArgument{}, ""},

@@ -31,8 +31,8 @@ type zone struct {
 	// spec is nil for the zone that the flags specify.
 	spec     *vmv1alpha1.ZoneSpec
 	resolver *placement.Resolver
-	// readErr is the reason why the zone's folder was not read with the inventory. It is nil if it
-	// was read.
+	// readErr is the reason why the zone's folder was not read with the inventory. It is nil if the
+	// folder was read.
 	readErr error
 }
 
@@ -92,7 +92,7 @@ func (d *Driver) resolver(name string) *placement.Resolver {
 	return placement.NewUnknown(d.session, name)
 }
 
-// zoneReadError returns the reason why a zone was not read with the inventory. It is nil if it was read.
+// zoneReadError returns the reason why a zone was not read with the inventory, or nil if it was read.
 func (d *Driver) zoneReadError(name string) error {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
@@ -118,8 +118,8 @@ func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference
 	var errs []error
 	for _, name := range names {
 		ref, _, err := all[name].resolver.Folder(ctx)
-		var unusable *placement.NotUsableError
-		if err != nil && !errors.As(err, &unusable) {
+		var notUsable *placement.NotUsableError
+		if err != nil && !errors.As(err, &notUsable) {
 			return nil, err
 		}
 		d.zones.mu.Lock()
@@ -147,8 +147,8 @@ func (d *Driver) warmResolvers(ctx context.Context) {
 	wg.Wait()
 }
 
-// anyResolver returns the resolver of the default zone, or of another one if that does not exist. It
-// is used for objects of the whole vCenter.
+// anyResolver returns the resolver of the default zone, or of another zone if the default zone does
+// not exist. It is used for objects of the whole vCenter.
 func (d *Driver) anyResolver() *placement.Resolver {
 	names, all := d.zones.snapshot()
 	if z := all[vmv1alpha1.DefaultZone]; z != nil {
@@ -172,7 +172,7 @@ func (d *Driver) KeepConnection(ctx context.Context) {
 	d.session.Close()
 }
 
-// ZoneState returns the current state of a zone. It may use results that were read a moment ago. If the
+// ZoneState returns the current state of a zone. It may use cached results. If the
 // zone's folder was missing and exists now, the inventory is read again.
 func (d *Driver) ZoneState(ctx context.Context, name string) provider.ZoneState {
 	resolver := d.resolver(name)

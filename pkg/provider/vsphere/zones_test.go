@@ -102,7 +102,7 @@ func TestZone_ContainsItsVMs(t *testing.T) {
 	}
 }
 
-func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
+func TestZoneWithoutFolder_DoesNotAffectOtherZones(t *testing.T) {
 	t.Parallel()
 	p, l, ready, all := startZones(t)
 	lost := *all["b"]
@@ -145,7 +145,7 @@ func TestZone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
 	team := map[string]string{"team": "a"}
 	theirs := with("theirs", "secret", team)
 	l.until("the VM of the allowed namespace runs", isRunning(theirs), theirs)
-	// The network is resolved by now, but still not allowed for other namespaces.
+	// The network is resolved by now, but it is still not allowed for other namespaces.
 	for name, req := range map[string]*provider.Request{
 		"others": with("others", "secret", map[string]string{"team": "b"}), "unknown": with("unknown", "secret", nil),
 		"by-path": with("by-path", "DC0_DVPG0", team), "unlisted": with("unlisted", "VM Network", team),
@@ -169,7 +169,7 @@ func TestZone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
 	}, theirs)
 }
 
-func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
+func TestCheckZone_ReportsCapacityAndProblems(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	for name, tc := range map[string]struct {
@@ -193,7 +193,7 @@ func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 			tc.change(w)
 			o := p.driver.CheckZone(t.Context(), w, tc.zone)
 			if o.CheckErr != nil || (o.Refusal == nil) != (tc.lacks == "") || o.Refusal != nil && !strings.Contains(o.Refusal.Error(), tc.lacks) {
-				t.Fatalf("Lacks %v, Unknown %v; want %q", o.Refusal, o.CheckErr, tc.lacks)
+				t.Fatalf("Refusal %v, CheckErr %v; want %q", o.Refusal, o.CheckErr, tc.lacks)
 			}
 			if tc.lacks != "" {
 				return
@@ -215,15 +215,15 @@ func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode())
 	w := &driver.Desired{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	if o := p.driver.CheckZone(t.Context(), w, "without"); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), `no network "Elsewhere"`) {
-		t.Errorf("without the port group: Lacks %v", o.Refusal)
+		t.Errorf("without the port group: Refusal %v", o.Refusal)
 	}
-	p.driver.invalidate() // discards the free space that was read before
+	p.driver.invalidate() // discards the free space of the last read
 	if o := p.driver.CheckZone(t.Context(), w, "b"); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), "the swap file needs 1024 MiB on one datastore; at most 1 MiB are free") {
-		t.Errorf("without space: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
+		t.Errorf("without space: Refusal %v, CheckErr %v", o.Refusal, o.CheckErr)
 	}
 }
 
-func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
+func TestCheckZone_RequiresTheSpaceOfThickDisks(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": all["b"]})
@@ -255,14 +255,14 @@ func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 		o := p.driver.CheckZone(t.Context(), w, "b")
 		switch {
 		case o.CheckErr != nil || (o.Refusal != nil) != (tc.want != ""):
-			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
+			t.Errorf("%s: Refusal %v, CheckErr %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
 		case tc.want != "" && !strings.Contains(o.Refusal.Error(), tc.want):
-			t.Errorf("%s: Lacks %v, want %q", name, o.Refusal, tc.want)
+			t.Errorf("%s: Refusal %v, want %q", name, o.Refusal, tc.want)
 		}
 	}
 }
 
-func TestOffer_HasADRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
+func TestCheckZone_ReportsTheDRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
 	t.Parallel()
 	p, _, _, all := startZones(t)
 	one := all["a"].DeepCopy()
@@ -271,12 +271,12 @@ func TestOffer_HasADRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
 	w := &driver.Desired{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	for range 20 { // The simulator chooses a datastore at random.
 		if o := p.driver.CheckZone(t.Context(), w, "a"); o.Rating == 0 || o.Refusal != nil || o.CheckErr != nil {
-			t.Fatalf("offer %+v", o)
+			t.Fatalf("zone check %+v", o)
 		}
 	}
 }
 
-func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
+func TestCheckZone_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	req := zoneRequest("b", "made")
@@ -284,7 +284,7 @@ func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 	w := &driver.Desired{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
 	for zone, want := range map[string]bool{"a": false, "b": true} {
 		if o := p.driver.CheckZone(t.Context(), w, zone); o.HasVM != want || o.CheckErr != nil {
-			t.Errorf("zone %s: Has %v, Unknown %v", zone, o.HasVM, o.CheckErr)
+			t.Errorf("zone %s: HasVM %v, CheckErr %v", zone, o.HasVM, o.CheckErr)
 		}
 	}
 	// The VM is moved to a folder outside of all zones.
@@ -296,32 +296,32 @@ func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 }
 
 // A virtual machine must be placed where the disks of its claims are accessible.
-func TestOffer_RequiresTheDisksOfClaims(t *testing.T) {
+func TestCheckZone_RequiresTheDisksOfClaims(t *testing.T) {
 	t.Parallel()
 	p, _, ready, _ := startZones(t)
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
-	id := claimedDisk(t, ready)
+	id := newFirstClassDisk(t, ready)
 	offer := func(zone, id string) provider.ZoneCheck {
 		req := zoneRequest(zone, "web")
 		addClaim(req, "data", provider.Claim{VolumeID: id})
 		return p.driver.CheckZone(t.Context(), engine.DesiredOf(req), zone)
 	}
 	if o := offer("a", id); o.Refusal != nil || o.CheckErr != nil {
-		t.Errorf("the zone of the disk: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
+		t.Errorf("the zone of the disk: Refusal %v, CheckErr %v", o.Refusal, o.CheckErr)
 	}
 	for name, tc := range map[string]struct{ zone, id, want string }{
 		"on an inaccessible datastore": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
 		"in another vCenter":           {"a", unknown, "volumes[data]: the vCenter's volume service has no disk " + unknown},
 	} {
 		if o := offer(tc.zone, tc.id); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), tc.want) {
-			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
+			t.Errorf("%s: Refusal %v, CheckErr %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
 		}
 	}
 	control(t, ready, http.MethodPut, "/service?name=volumes&away=true")
 	if o := offer("a", id); o.Refusal != nil || o.CheckErr == nil || !strings.Contains(o.CheckErr.Error(), "volume service") {
-		t.Errorf("without the volume service: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
+		t.Errorf("without the volume service: Refusal %v, CheckErr %v", o.Refusal, o.CheckErr)
 	}
 	if o := offer("a", ""); o.Refusal != nil || o.CheckErr != nil {
-		t.Errorf("with a claim whose disk is unknown: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
+		t.Errorf("with a claim whose disk is unknown: Refusal %v, CheckErr %v", o.Refusal, o.CheckErr)
 	}
 }

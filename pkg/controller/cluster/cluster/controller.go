@@ -41,7 +41,8 @@ type Connections interface {
 	// Probe returns the time of the last successful probe and the number of failures since then. The time is zero if
 	// the Cluster has never answered.
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)
-	// OnCluster adds a callback for changes of either. f must not block. It must be called before Run.
+	// OnCluster adds a callback for changes of the connection or of the probe state. f must not block. It must be
+	// called before Run.
 	OnCluster(f func(cluster types.NamespacedName))
 }
 

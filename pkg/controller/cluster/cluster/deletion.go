@@ -26,7 +26,7 @@ type memberKind struct {
 	remove  func(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// continueDeletion continues the deletion of the Cluster. The condition Deleting shows its error.
+// continueDeletion continues the deletion of the Cluster. The Deleting condition shows its error.
 func (p *reconcileRun) continueDeletion(ctx context.Context) error {
 	err := p.deleteNext(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func membersOf(of cache.Indexer, in string) []metav1.Object {
 
 // deleteExternal deletes an object and reports whether it no longer exists. An object that cannot be read counts as
 // existing.
-func (p *reconcileRun) deleteExternal(ctx context.Context, e *externalObject) (gone bool, err error) {
+func (p *reconcileRun) deleteExternal(ctx context.Context, e *externalObject) (deleted bool, err error) {
 	if !e.isDefined() || e.isNotFound() {
 		return true, nil
 	}

@@ -44,12 +44,12 @@ func clusterOf(obj any) (types.NamespacedName, bool) {
 }
 
 // clusterChanged queues a Cluster unless only its status has changed.
-func (c *Controller) clusterChanged(was, now *cluster) {
+func (c *Controller) clusterChanged(old, now *cluster) {
 	if now == nil {
 		return
 	}
-	if was == nil || was.UID != now.UID || was.Generation != now.Generation || was.DeletionTimestamp == nil && now.DeletionTimestamp != nil ||
-		!equality.Semantic.DeepEqual(was.Annotations, now.Annotations) || !equality.Semantic.DeepEqual(was.Finalizers, now.Finalizers) {
+	if old == nil || old.UID != now.UID || old.Generation != now.Generation || old.DeletionTimestamp == nil && now.DeletionTimestamp != nil ||
+		!equality.Semantic.DeepEqual(old.Annotations, now.Annotations) || !equality.Semantic.DeepEqual(old.Finalizers, now.Finalizers) {
 		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
@@ -57,8 +57,8 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 // memberHandler queues a Cluster that is being deleted when a member is created or deleted.
 func (c *Controller) memberHandler() cache.ResourceEventHandler {
 	wake := func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
+		if deleted, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = deleted.Obj
 		}
 		in, ok := clusterOf(obj)
 		if !ok {
@@ -74,8 +74,8 @@ func (c *Controller) memberHandler() cache.ResourceEventHandler {
 
 // externalChanged queues the Clusters that own an object. If the object was created or deleted, it also queues those
 // that refer to it.
-func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
-	for _, o := range []*unstructured.Unstructured{was, now} {
+func (c *Controller) externalChanged(old, now *unstructured.Unstructured) {
+	for _, o := range []*unstructured.Unstructured{old, now} {
 		if o == nil {
 			continue
 		}
@@ -84,7 +84,7 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 				c.EnqueueAfter(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
 			}
 		}
-		if now == nil || was == nil {
+		if now == nil || old == nil {
 			c.queueReferring(o)
 		}
 	}

@@ -56,40 +56,40 @@ type fixture struct {
 }
 
 // ConnectionError implements Connections.
-func (l *fixture) ConnectionError(types.NamespacedName) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.connected
+func (fx *fixture) ConnectionError(types.NamespacedName) error {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	return fx.connected
 }
 
 // Probe implements Connections.
-func (l *fixture) Probe(types.NamespacedName) (time.Time, int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.connected == nil {
+func (fx *fixture) Probe(types.NamespacedName) (time.Time, int) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	if fx.connected == nil {
 		return time.Now(), 0
 	}
-	return l.success, l.failures
+	return fx.success, fx.failures
 }
 
 // OnCluster implements Connections.
-func (l *fixture) OnCluster(f func(types.NamespacedName)) { l.callback = f }
+func (fx *fixture) OnCluster(f func(types.NamespacedName)) { fx.callback = f }
 
 // Get implements External.
-func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
-	l.mu.Lock()
-	err := l.unread
-	l.mu.Unlock()
-	kind := contract.Kind{GVK: infras.GroupVersion().WithKind(ref.Kind), GVR: infras, Version: contract.V1Beta2, Client: l.world}
+func (fx *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+	fx.mu.Lock()
+	err := fx.unread
+	fx.mu.Unlock()
+	kind := contract.Kind{GVK: infras.GroupVersion().WithKind(ref.Kind), GVR: infras, Version: contract.V1Beta2, Client: fx.world}
 	if err != nil {
 		return nil, kind, err
 	}
-	o, err := l.world.Resource(infras).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	o, err := fx.world.Resource(infras).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	return o, kind, err
 }
 
 // Wait implements External.
-func (l *fixture) Wait() {}
+func (fx *fixture) Wait() {}
 
 func theCluster() *cluster {
 	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c", Generation: 1, Finalizers: []string{clusterv1alpha1.ClusterFinalizer}}}
@@ -110,141 +110,141 @@ const provisioned = `,"spec":{"controlPlaneEndpoint":{"host":"10.0.0.1","port":6
 // run starts the controller with objects and without a connection. It must be called in a synctest bubble.
 func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
-	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{infras: "InfraClusterList"}, external...)
+	fx := &fixture{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
+	fx.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{infras: "InfraClusterList"}, external...)
 	versions := livecontroller.Versions{}
 	answer := func(action clienttesting.Action) (bool, runtime.Object, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		fx.mu.Lock()
+		defer fx.mu.Unlock()
 		what := livecontroller.Call(action)
-		l.calls = append(l.calls, what)
+		fx.calls = append(fx.calls, what)
 		if write, ok := action.(clienttesting.CreateAction); ok {
 			versions.Stamp(action)
 			o := write.GetObject().(metav1.Object)
 			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // Like a real server.
-				return true, nil, l.api.Tracker().Delete(action.GetResource(), action.GetNamespace(), o.GetName())
+				return true, nil, fx.api.Tracker().Delete(action.GetResource(), action.GetNamespace(), o.GetName())
 			}
 		}
 		if action.GetVerb() == "delete" && what == "delete infraclusters" { // It has a finalizer.
 			name := action.(clienttesting.DeleteAction).GetName()
-			obj, err := l.world.Tracker().Get(infras, "dev", name)
+			obj, err := fx.world.Tracker().Get(infras, "dev", name)
 			if err != nil {
 				return true, nil, err
 			}
 			o := obj.(*unstructured.Unstructured).DeepCopy()
 			o.SetDeletionTimestamp(ptr.To(metav1.Now()))
-			return true, nil, l.world.Tracker().Update(infras, o, "dev")
+			return true, nil, fx.world.Tracker().Update(infras, o, "dev")
 		}
 		return false, nil, nil
 	}
 	for _, verb := range []string{"create", "update", "delete"} {
-		l.api.PrependReactor(verb, "*", answer)
-		l.world.PrependReactor(verb, "*", answer)
+		fx.api.PrependReactor(verb, "*", answer)
+		fx.world.PrependReactor(verb, "*", answer)
 	}
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	informers := externalversions.NewSharedInformerFactory(fx.api, 0)
 	c, err := New(Deps{
-		Client: l.api, Informers: informers, Connections: l, Recorder: events.NewFakeRecorder(1000),
-		External: func(_ context.Context, handler cache.ResourceEventHandler) External { l.handler = handler; return l },
+		Client: fx.api, Informers: informers, Connections: fx, Recorder: events.NewFakeRecorder(1000),
+		External: func(_ context.Context, handler cache.ResourceEventHandler) External { fx.handler = handler; return fx },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	livecontroller.Start(t, c.Run, informers)
-	return l
+	return fx
 }
 
-func (l *fixture) advance(d time.Duration) {
+func (fx *fixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
-func (l *fixture) cluster() *cluster {
-	l.t.Helper()
-	c, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{})
+func (fx *fixture) cluster() *cluster {
+	fx.t.Helper()
+	c, err := fx.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return c
 }
 
-func (l *fixture) expectCondition(kind, want string) {
-	l.t.Helper()
+func (fx *fixture) expectCondition(conditionType, want string) {
+	fx.t.Helper()
 	got := ""
-	if c := conditions.Find(l.cluster().Status.Conditions, kind); c != nil {
+	if c := conditions.Find(fx.cluster().Status.Conditions, conditionType); c != nil {
 		got = strings.TrimSpace(string(c.Status) + " " + c.Reason + " " + c.Message)
 	}
 	if got != want {
-		l.t.Errorf("%s is %q, want %q", kind, got, want)
+		fx.t.Errorf("%s is %q, want %q", conditionType, got, want)
 	}
 }
 
 // updateInfrastructure updates the infrastructure; nil deletes it.
-func (l *fixture) updateInfrastructure(o *unstructured.Unstructured) {
-	l.t.Helper()
-	was, err := l.world.Tracker().Get(infras, "dev", "c")
+func (fx *fixture) updateInfrastructure(o *unstructured.Unstructured) {
+	fx.t.Helper()
+	was, err := fx.world.Tracker().Get(infras, "dev", "c")
 	switch {
 	case o == nil:
-		err = l.world.Tracker().Delete(infras, "dev", "c")
+		err = fx.world.Tracker().Delete(infras, "dev", "c")
 	case apierrors.IsNotFound(err):
-		err = l.world.Tracker().Create(infras, o, "dev")
+		err = fx.world.Tracker().Create(infras, o, "dev")
 	case err == nil:
 		o.SetOwnerReferences(was.(*unstructured.Unstructured).GetOwnerReferences())
 		o.SetLabels(was.(*unstructured.Unstructured).GetLabels())
-		err = l.world.Tracker().Update(infras, o, "dev")
+		err = fx.world.Tracker().Update(infras, o, "dev")
 	}
 	if err != nil {
-		l.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	switch {
 	case was == nil:
-		l.handler.OnAdd(o, false)
+		fx.handler.OnAdd(o, false)
 	case o == nil:
-		l.handler.OnDelete(was)
+		fx.handler.OnDelete(was)
 	default:
 		o.SetResourceVersion("new")
-		l.handler.OnUpdate(was, o)
+		fx.handler.OnUpdate(was, o)
 	}
-	l.advance(time.Second)
+	fx.advance(time.Second)
 }
 
-func (l *fixture) connect(err error) {
-	l.mu.Lock()
-	if l.connected = err; err != nil {
-		l.success, l.failures = time.Now(), 5
+func (fx *fixture) connect(err error) {
+	fx.mu.Lock()
+	if fx.connected = err; err != nil {
+		fx.success, fx.failures = time.Now(), 5
 	}
-	l.mu.Unlock()
-	l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
-	l.advance(time.Second)
+	fx.mu.Unlock()
+	fx.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+	fx.advance(time.Second)
 }
 
-func (l *fixture) writes() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := l.calls
-	l.calls = nil
+func (fx *fixture) writes() []string {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	out := fx.calls
+	fx.calls = nil
 	return out
 }
 
 func TestCluster_BecomesAvailableStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, nil, theCluster())
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
-		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not provisioned yet")
-		l.updateInfrastructure(infra(""))
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
-		o, err := l.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{})
+		fx := run(t, nil, theCluster())
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
+		fx.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not provisioned yet")
+		fx.updateInfrastructure(infra(""))
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
+		o, err := fx.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "c" || !ptr.Deref(refs[0].Controller, false) || o.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
 			t.Errorf("the infrastructure is owned by %+v, labelled %v", refs, o.GetLabels())
 		}
-		l.updateInfrastructure(infra(provisioned))
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
-		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
-		l.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
-		sum := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.AvailableCondition)
-		l.expectCondition(clusterv1alpha1.ReconcilingCondition, "True NotAvailable "+sum.Message)
-		c := l.cluster()
+		fx.updateInfrastructure(infra(provisioned))
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		fx.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
+		fx.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
+		sum := conditions.Find(fx.cluster().Status.Conditions, clusterv1alpha1.AvailableCondition)
+		fx.expectCondition(clusterv1alpha1.ReconcilingCondition, "True NotAvailable "+sum.Message)
+		c := fx.cluster()
 		want := []clusterv1alpha1.FailureDomain{{Name: "a", ControlPlane: ptr.To(true), Attributes: map[string]string{"x": "y"}}, {Name: "b"}}
 		if diff := cmp.Diff(want, c.Status.FailureDomains); diff != "" {
 			t.Errorf("failure domains (-want +got):\n%s", diff)
@@ -252,27 +252,27 @@ func TestCluster_BecomesAvailableStepByStep(t *testing.T) {
 		if c.Spec.ControlPlaneEndpoint != (clusterv1alpha1.APIEndpoint{Host: "10.0.0.1", Port: 6443}) || c.Status.Phase != clusterv1alpha1.ClusterPhaseProvisioned {
 			t.Errorf("endpoint %+v, phase %s", c.Spec.ControlPlaneEndpoint, c.Status.Phase)
 		}
-		l.connect(nil)
-		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
-		l.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
-		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ReconcilingCondition); c != nil {
+		fx.connect(nil)
+		fx.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		fx.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
+		if c := conditions.Find(fx.cluster().Status.Conditions, clusterv1alpha1.ReconcilingCondition); c != nil {
 			t.Errorf("an available Cluster has %+v", c)
 		}
-		l.writes()
-		l.advance(24 * time.Hour)
-		if writes := l.writes(); len(writes) > 0 {
+		fx.writes()
+		fx.advance(24 * time.Hour)
+		if writes := fx.writes(); len(writes) > 0 {
 			t.Errorf("writes in a day without changes: %v", writes)
 		}
-		l.connect(errors.New("reset"))
-		l.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
-		l.advance(6 * time.Minute)
-		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
-		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ClusterRemoteConnectionProbeCondition); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "probe last succeeded at 2000-01-02T") {
+		fx.connect(errors.New("reset"))
+		fx.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
+		fx.advance(6 * time.Minute)
+		fx.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		if c := conditions.Find(fx.cluster().Status.Conditions, clusterv1alpha1.ClusterRemoteConnectionProbeCondition); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "probe last succeeded at 2000-01-02T") {
 			t.Errorf("RemoteConnectionProbe is %+v", c)
 		}
-		l.updateInfrastructure(nil)
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
-		if !*l.cluster().Status.Initialization.InfrastructureProvisioned {
+		fx.updateInfrastructure(nil)
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
+		if !*fx.cluster().Status.Initialization.InfrastructureProvisioned {
 			t.Error("initialization was reset")
 		}
 	})
@@ -280,38 +280,38 @@ func TestCluster_BecomesAvailableStepByStep(t *testing.T) {
 
 func TestCluster_IsNotProvisionedIfItsEndpointIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, nil, theCluster())
-		l.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		fx := run(t, nil, theCluster())
+		fx.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
 			if action.GetSubresource() == "status" {
 				return false, nil, nil
 			}
 			return true, nil, apierrors.NewInvalid(clusterv1alpha1.Kind("Cluster"), "c", nil)
 		})
-		l.updateInfrastructure(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
-		if got := l.cluster().Status.Phase; got != clusterv1alpha1.ClusterPhaseProvisioning {
+		fx.updateInfrastructure(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
+		if got := fx.cluster().Status.Phase; got != clusterv1alpha1.ClusterPhaseProvisioning {
 			t.Errorf("phase %s, want Provisioning: there is no endpoint", got)
 		}
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
 	})
 }
 
 // Watches of infrastructure do not see objects without a cluster label.
 func TestCluster_FindsInfrastructureThatIsCreatedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for what, told := range map[string]bool{"Slipway's own kind, which is watched": true, "an external kind, which is polled": false} {
-			l := run(t, nil, theCluster())
-			if err := l.world.Tracker().Create(infras, infra(provisioned), "dev"); err != nil {
+		for what, watched := range map[string]bool{"Slipway's own kind, which is watched": true, "an external kind, which is polled": false} {
+			fx := run(t, nil, theCluster())
+			if err := fx.world.Tracker().Create(infras, infra(provisioned), "dev"); err != nil {
 				t.Fatal(err)
 			}
-			if told {
-				if _, err := l.api.VmV1alpha1().SlipwayClusters("dev").Create(t.Context(), &vmv1alpha1.SlipwayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c"}}, metav1.CreateOptions{}); err != nil {
+			if watched {
+				if _, err := fx.api.VmV1alpha1().SlipwayClusters("dev").Create(t.Context(), &vmv1alpha1.SlipwayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c"}}, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				l.advance(time.Second)
+				fx.advance(time.Second)
 			} else {
-				l.advance(controller.Poll)
+				fx.advance(controller.Poll)
 			}
-			if !ptr.Deref(l.cluster().Status.Initialization.InfrastructureProvisioned, false) {
+			if !ptr.Deref(fx.cluster().Status.Initialization.InfrastructureProvisioned, false) {
 				t.Errorf("later infrastructure of %s was not found", what)
 			}
 		}
@@ -322,13 +322,13 @@ func TestCluster_IsAvailableWithoutInfrastructure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.InfrastructureRef, c.Finalizers = clusterv1alpha1.ContractVersionedObjectReference{}, nil
-		l := run(t, nil, c)
-		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
-		if !slices.Contains(l.cluster().Finalizers, clusterv1alpha1.ClusterFinalizer) {
+		fx := run(t, nil, c)
+		fx.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		if !slices.Contains(fx.cluster().Finalizers, clusterv1alpha1.ClusterFinalizer) {
 			t.Error("the Cluster has no finalizer")
 		}
-		l.connect(nil)
-		l.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
+		fx.connect(nil)
+		fx.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
 	})
 }
 
@@ -351,29 +351,29 @@ func TestCluster_IsDeletedAfterItsMembers(t *testing.T) {
 		lone := &clusterv1alpha1.Machine{ObjectMeta: member("m", "lone", nil, map[string]string{clusterv1alpha1.MachineControlPlaneLabel: ""})}
 		other := &clusterv1alpha1.Machine{ObjectMeta: member("m", "other", nil, nil)}
 		md.Spec.ClusterName, ms.Spec.ClusterName, lone.Spec.ClusterName, other.Spec.ClusterName = "c", "c", "c", "d"
-		l := run(t, []runtime.Object{infra(provisioned)}, c, md, ms, lone, other)
-		l.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
-		l.mu.Lock()
-		l.unread = fmt.Errorf("%w: for a while", contract.ErrUnreadable)
-		l.mu.Unlock()
-		if err := l.api.Tracker().Delete(clusterv1alpha1.SchemeGroupVersion.WithResource("machinesets"), "dev", "ms"); err != nil {
+		fx := run(t, []runtime.Object{infra(provisioned)}, c, md, ms, lone, other)
+		fx.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
+		fx.mu.Lock()
+		fx.unread = fmt.Errorf("%w: for a while", contract.ErrUnreadable)
+		fx.mu.Unlock()
+		if err := fx.api.Tracker().Delete(clusterv1alpha1.SchemeGroupVersion.WithResource("machinesets"), "dev", "ms"); err != nil {
 			t.Fatal(err)
 		}
-		l.advance(time.Minute)
-		l.expectCondition(clusterv1alpha1.DeletingCondition, "True InternalError reading InfraCluster c: could not be read: for a while")
-		l.mu.Lock()
-		l.unread = nil
-		l.mu.Unlock()
-		l.advance(10 * time.Minute)
-		l.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForInfrastructureDeletion Waiting for InfraCluster to be deleted")
-		if diff := cmp.Diff([]string{"delete infraclusters", "delete machinedeployments", "delete machines"}, deletes(l.writes())); diff != "" {
+		fx.advance(time.Minute)
+		fx.expectCondition(clusterv1alpha1.DeletingCondition, "True InternalError reading InfraCluster c: could not be read: for a while")
+		fx.mu.Lock()
+		fx.unread = nil
+		fx.mu.Unlock()
+		fx.advance(10 * time.Minute)
+		fx.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForInfrastructureDeletion Waiting for InfraCluster to be deleted")
+		if diff := cmp.Diff([]string{"delete infraclusters", "delete machinedeployments", "delete machines"}, deletes(fx.writes())); diff != "" {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
-		l.updateInfrastructure(nil)
-		if _, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		fx.updateInfrastructure(nil)
+		if _, err := fx.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the Cluster still exists: %v", err)
 		}
-		if _, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), "other", metav1.GetOptions{}); err != nil {
+		if _, err := fx.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), "other", metav1.GetOptions{}); err != nil {
 			t.Errorf("the Machine of another Cluster: %v", err)
 		}
 	})
@@ -394,10 +394,10 @@ func TestCluster_IsNotReconciledWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.Paused, c.DeletionTimestamp = ptr.To(true), ptr.To(metav1.Now())
-		l := run(t, []runtime.Object{infra(provisioned)}, c)
-		l.expectCondition(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
-		l.expectCondition(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: Cluster spec.paused is set to true")
-		if diff := cmp.Diff([]string{"update clusters/status"}, l.writes()); diff != "" {
+		fx := run(t, []runtime.Object{infra(provisioned)}, c)
+		fx.expectCondition(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
+		fx.expectCondition(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: Cluster spec.paused is set to true")
+		if diff := cmp.Diff([]string{"update clusters/status"}, fx.writes()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
 	})

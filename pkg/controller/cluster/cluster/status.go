@@ -49,7 +49,7 @@ type observedState struct {
 	lastSuccess   time.Time
 	failures      int
 	grace         time.Duration
-	// deletingReason is the reason and left the message of the condition Deleting.
+	// deletingReason and deletingMessage are the reason and the message of the Deleting condition.
 	deletingReason, deletingMessage string
 }
 
@@ -127,7 +127,7 @@ func updateInitialization(c *cluster, f *observedState) error {
 	return nil
 }
 
-// infrastructureCondition returns the condition InfrastructureReady.
+// infrastructureCondition returns the InfrastructureReady condition.
 func (f *observedState) infrastructureCondition(c *cluster) metav1.Condition {
 	i, provisioned := &f.infrastructure, ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false)
 	condition := metav1.Condition{Type: clusterv1alpha1.InfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
@@ -228,7 +228,7 @@ func (f *observedState) deletingCondition(c *cluster) metav1.Condition {
 	return condition
 }
 
-// availableCondition returns the condition Available, which summarizes other conditions.
+// availableCondition returns the Available condition, which summarizes other conditions.
 func availableCondition(c *cluster) metav1.Condition {
 	condition := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
 	var reasons []string

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// firstRetry and lastRetry are the bounds of the backoff between checks whether the kinds are served.
+	// firstRetry and lastRetry are the minimum and maximum backoff between checks whether the kinds are served.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 	// callTimeout is the timeout of one check.
@@ -161,7 +161,7 @@ func (h *managementSource) watch(ctx context.Context) bool {
 	start := func(resource string, transform cache.TransformFunc, handler cache.ResourceEventHandler) cache.Store {
 		informer := dynamicinformer.NewFilteredDynamicInformer(h.client, schema.GroupVersionResource{Group: Group, Version: version, Resource: resource},
 			metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-		// These return an error only if the informer is already running.
+		// The setters return an error only if the informer is already running.
 		_ = informer.SetTransform(transform)
 		_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 			if apierrors.IsNotFound(err) {
@@ -180,9 +180,9 @@ func (h *managementSource) watch(ctx context.Context) bool {
 		all.Go(func() { informer.RunWithContext(ctx) })
 		return informer.GetStore()
 	}
-	machines := start("machines", cacheTransform(hostMachineOf), changeHandler(
+	machines := start("machines", cacheTransform(managementMachineOf), changeHandler(
 		func(k *cachedObject[Machine]) Machine { return k.value }, func(key types.NamespacedName) { h.reader.notifyMachine(Group, key) }))
-	clusters := start("clusters", cacheTransform(hostClusterOf), changeHandler(
+	clusters := start("clusters", cacheTransform(managementClusterOf), changeHandler(
 		func(k *cachedObject[Cluster]) Cluster { return k.value }, func(key types.NamespacedName) { h.reader.notifyCluster(Group, key) }))
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return false

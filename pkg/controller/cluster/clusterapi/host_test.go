@@ -53,7 +53,7 @@ type fixture struct {
 	host   *dynamicfake.FakeDynamicClient
 	own    *versionedfake.Clientset
 
-	told chan string
+	callbacks chan string
 
 	mu      sync.Mutex
 	watches []watch.Interface
@@ -61,11 +61,11 @@ type fixture struct {
 
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &fixture{t: t, told: make(chan string, 100), own: versionedfake.NewSimpleClientset(objects...)}
+	f := &fixture{t: t, callbacks: make(chan string, 100), own: versionedfake.NewSimpleClientset(objects...)}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.asked.Add(1)
+		f.asked.Add(1)
 		rw.Header().Set("Content-Type", "application/json")
-		if r.URL.Path != "/apis/cluster.x-k8s.io/v1beta2" || !w.served.Load() {
+		if r.URL.Path != "/apis/cluster.x-k8s.io/v1beta2" || !f.served.Load() {
 			rw.WriteHeader(http.StatusNotFound)
 			_ = json.NewEncoder(rw).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
 			return
@@ -78,24 +78,24 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.host = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{machinesResource: "MachineList", clustersResource: "ClusterList"})
+	f.host = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{machinesResource: "MachineList", clustersResource: "ClusterList"})
 	gone := func(clienttesting.Action) (bool, runtime.Object, error) {
-		return !w.served.Load(), nil, apierrors.NewNotFound(machinesResource.GroupResource(), "")
+		return !f.served.Load(), nil, apierrors.NewNotFound(machinesResource.GroupResource(), "")
 	}
-	w.host.PrependReactor("list", "*", gone)
-	w.host.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		opened, err := w.host.Tracker().Watch(action.GetResource(), action.GetNamespace())
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.watches = append(w.watches, opened)
+	f.host.PrependReactor("list", "*", gone)
+	f.host.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		opened, err := f.host.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.watches = append(f.watches, opened)
 		return true, opened, err
 	})
-	informers := externalversions.NewSharedInformerFactory(w.own, 0)
-	if w.Reader, err = New(informers, w.host, client); err != nil {
+	informers := externalversions.NewSharedInformerFactory(f.own, 0)
+	if f.Reader, err = New(informers, f.host, client); err != nil {
 		t.Fatal(err)
 	}
-	say := func(what string) { w.told <- what }
-	w.Watch(Handlers{
+	say := func(what string) { f.callbacks <- what }
+	f.Watch(Handlers{
 		Machine: func(group string, key types.NamespacedName) { say("Machine " + group + " " + key.String()) },
 		Cluster: func(group string, key types.NamespacedName) { say("Cluster " + group + " " + key.String()) },
 		Group:   func(group string) { say("Group " + group) },
@@ -103,39 +103,40 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	ctx, cancel := context.WithCancel(context.Background())
 	informers.StartWithContext(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
+	running.Go(func() { f.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait(); informers.Shutdown() })
-	return w
+	return f
 }
 
 // awaitCallback waits for a callback and returns the callbacks before it.
-func (w *fixture) awaitCallback(what string) (before []string) {
-	w.t.Helper()
+func (f *fixture) awaitCallback(what string) (before []string) {
+	f.t.Helper()
 	deadline := time.After(long)
 	for {
 		select {
-		case told := <-w.told:
-			if told == what {
+		case callbacks := <-f.callbacks:
+			if callbacks == what {
 				return before
 			}
-			before = append(before, told)
+			before = append(before, callbacks)
 		case <-deadline:
-			w.t.Fatalf("after %s the callbacks are %q, without %q", long, before, what)
+			f.t.Fatalf("after %s the callbacks are %q, without %q", long, before, what)
 		}
 	}
 }
 
-// awaitWatches waits until a fake client watches Machines and Clusters. It loses events between list and watch.
-func (w *fixture) awaitWatches(client *clienttesting.Fake) {
-	w.t.Helper()
-	if err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, long, true, func(context.Context) (bool, error) {
+// awaitWatches waits until a fake client watches Machines and Clusters, because the client loses events between list
+// and watch.
+func (f *fixture) awaitWatches(client *clienttesting.Fake) {
+	f.t.Helper()
+	if err := wait.PollUntilContextTimeout(f.t.Context(), 10*time.Millisecond, long, true, func(context.Context) (bool, error) {
 		open := map[string]bool{}
 		for _, a := range client.Actions() {
 			open[a.GetResource().Resource] = open[a.GetResource().Resource] || a.GetVerb() == "watch"
 		}
 		return open["machines"] && open["clusters"], nil
 	}); err != nil {
-		w.t.Fatalf("Machines and Clusters are not watched: %v", err)
+		f.t.Fatalf("Machines and Clusters are not watched: %v", err)
 	}
 }
 
@@ -165,77 +166,77 @@ var (
 	clusterKey = types.NamespacedName{Namespace: "ns", Name: "c"}
 )
 
-func (w *fixture) make(resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
-	w.t.Helper()
-	o, err := w.host.Resource(resource).Namespace("ns").Create(w.t.Context(), object(w.t, text), metav1.CreateOptions{})
+func (f *fixture) make(resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
+	f.t.Helper()
+	o, err := f.host.Resource(resource).Namespace("ns").Create(f.t.Context(), object(f.t, text), metav1.CreateOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return o
 }
 
 func TestReader_SendsNoRequestsBeforeAnObjectIsRequested(t *testing.T) {
-	w := newFixture(t)
-	w.awaitCallback("Group cluster.slipway.dev")
-	if n := w.asked.Load(); n > 0 || len(w.host.Actions()) > 0 {
-		t.Errorf("%d discovery requests, requests %v; want none", n, w.host.Actions())
+	f := newFixture(t)
+	f.awaitCallback("Group cluster.slipway.dev")
+	if n := f.asked.Load(); n > 0 || len(f.host.Actions()) > 0 {
+		t.Errorf("%d discovery requests, requests %v; want none", n, f.host.Actions())
 	}
 }
 
-func TestReader_FollowsInstallationAndRemovalOfClusterAPI(t *testing.T) {
-	w := newFixture(t)
-	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotRead) {
-		t.Errorf("before the first request: %v, want ErrUnread", err)
+func TestReader_DetectsInstallationAndRemovalOfClusterAPI(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.Machine(Group, machineKey); !errors.Is(err, ErrNotRead) {
+		t.Errorf("before the first request: %v, want ErrNotRead", err)
 	}
-	w.awaitCallback("Group cluster.x-k8s.io")
-	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrNotRead) {
+	f.awaitCallback("Group cluster.x-k8s.io")
+	if _, err := f.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrNotRead) {
 		t.Errorf("without Cluster API: %v, want ErrNotServed", err)
 	}
 
-	w.make(machinesResource, machine)
-	w.make(clustersResource, cluster)
-	w.served.Store(true)
-	w.awaitCallback("Group cluster.x-k8s.io")
-	w.awaitWatches(&w.host.Fake)
-	got, err := w.Machine(Group, machineKey)
+	f.make(machinesResource, machine)
+	f.make(clustersResource, cluster)
+	f.served.Store(true)
+	f.awaitCallback("Group cluster.x-k8s.io")
+	f.awaitWatches(&f.host.Fake)
+	got, err := f.Machine(Group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, got); diff != "" || err != nil {
 		t.Errorf("Machine (-want +got), error %v:\n%s", err, diff)
 	}
-	of, err := w.Cluster(Group, clusterKey)
+	of, err := f.Cluster(Group, clusterKey)
 	if diff := cmp.Diff(&Cluster{Name: "c", UID: "uid-c", Paused: true, InfrastructureProvisioned: true, Host: "192.0.2.1", Port: 6443,
 		Infrastructure: Reference{"vm.slipway.dev", "SlipwayCluster", "sc"}}, of); diff != "" || err != nil {
 		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
 	}
-	if got, err := w.Machine(Group, types.NamespacedName{Namespace: "ns", Name: "other"}); got != nil || err != nil {
+	if got, err := f.Machine(Group, types.NamespacedName{Namespace: "ns", Name: "other"}); got != nil || err != nil {
 		t.Errorf("a Machine that does not exist: %v, %v", got, err)
 	}
 
-	w.served.Store(false)
-	w.mu.Lock()
-	for _, opened := range w.watches {
+	f.served.Store(false)
+	f.mu.Lock()
+	for _, opened := range f.watches {
 		opened.Stop()
 	}
-	w.mu.Unlock()
-	w.awaitCallback("Group cluster.x-k8s.io")
-	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) {
+	f.mu.Unlock()
+	f.awaitCallback("Group cluster.x-k8s.io")
+	if _, err := f.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) {
 		t.Errorf("after the removal of Cluster API: %v, want ErrNotServed", err)
 	}
-	w.served.Store(true)
-	w.awaitCallback("Group cluster.x-k8s.io")
-	if got, err := w.Machine(Group, machineKey); got == nil || err != nil {
+	f.served.Store(true)
+	f.awaitCallback("Group cluster.x-k8s.io")
+	if got, err := f.Machine(Group, machineKey); got == nil || err != nil {
 		t.Errorf("after the second installation: %v, %v", got, err)
 	}
 }
 
 func TestReader_ReportsOnlyRelevantChanges(t *testing.T) {
-	w := newFixture(t)
-	w.served.Store(true)
-	made := w.make(machinesResource, machine)
-	_, _ = w.Machine(Group, machineKey)
-	w.awaitCallback("Group cluster.x-k8s.io")
-	w.awaitWatches(&w.host.Fake)
-	machines := w.host.Resource(machinesResource).Namespace("ns")
+	f := newFixture(t)
+	f.served.Store(true)
+	made := f.make(machinesResource, machine)
+	_, _ = f.Machine(Group, machineKey)
+	f.awaitCallback("Group cluster.x-k8s.io")
+	f.awaitWatches(&f.host.Fake)
+	machines := f.host.Resource(machinesResource).Namespace("ns")
 	for _, phase := range []string{"Pending", "Provisioning"} {
 		if err := unstructured.SetNestedField(made.Object, phase, "status", "phase"); err != nil {
 			t.Fatal(err)
@@ -244,31 +245,31 @@ func TestReader_ReportsOnlyRelevantChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.make(clustersResource, cluster)
-	var told []string
-	told = append(told, w.awaitCallback("Cluster cluster.x-k8s.io ns/c")...)
+	f.make(clustersResource, cluster)
+	var callbacks []string
+	callbacks = append(callbacks, f.awaitCallback("Cluster cluster.x-k8s.io ns/c")...)
 	if err := unstructured.SetNestedField(made.Object, "newer", "spec", "bootstrap", "dataSecretName"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := machines.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told = append(told, w.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
+	callbacks = append(callbacks, f.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
 	if err := machines.Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told = append(told, w.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
-	if told = slices.DeleteFunc(told, func(s string) bool { return s == "Group cluster.slipway.dev" }); len(told) > 0 {
-		t.Errorf("further callbacks %q, want none for irrelevant fields", told)
+	callbacks = append(callbacks, f.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
+	if callbacks = slices.DeleteFunc(callbacks, func(s string) bool { return s == "Group cluster.slipway.dev" }); len(callbacks) > 0 {
+		t.Errorf("further callbacks %q, want none for irrelevant fields", callbacks)
 	}
 }
 
 func TestReader_TreatsFieldsOfWrongTypesAsUnset(t *testing.T) {
-	m := hostMachineOf(object(t, `{apiVersion: v1, kind: Machine, metadata: {name: m}, spec: {clusterName: 7, bootstrap: {dataSecretName: [a]}, failureDomain: `+strings.Repeat("x", 600)+`, infrastructureRef: vm}}`))
+	m := managementMachineOf(object(t, `{apiVersion: v1, kind: Machine, metadata: {name: m}, spec: {clusterName: 7, bootstrap: {dataSecretName: [a]}, failureDomain: `+strings.Repeat("x", 600)+`, infrastructureRef: vm}}`))
 	if diff := cmp.Diff(Machine{Name: "m"}, m); diff != "" {
 		t.Errorf("Machine (-want +got):\n%s", diff)
 	}
-	c := hostClusterOf(object(t, `{apiVersion: v1, kind: Cluster, metadata: {name: c}, spec: {paused: "true", controlPlaneEndpoint: {host: h, port: 123456}}, status: {initialization: yes}}`))
+	c := managementClusterOf(object(t, `{apiVersion: v1, kind: Cluster, metadata: {name: c}, spec: {paused: "true", controlPlaneEndpoint: {host: h, port: 123456}}, status: {initialization: yes}}`))
 	if diff := cmp.Diff(Cluster{Name: "c", Host: "h"}, c); diff != "" {
 		t.Errorf("Cluster (-want +got):\n%s", diff)
 	}
@@ -276,7 +277,7 @@ func TestReader_TreatsFieldsOfWrongTypesAsUnset(t *testing.T) {
 
 func TestReader_ReadsOwnKindsFromSharedInformers(t *testing.T) {
 	secret, yes := "data", true
-	w := newFixture(t,
+	f := newFixture(t,
 		&clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "uid-m"}, Spec: clusterv1alpha1.MachineSpec{
 			ClusterName: "c", FailureDomain: "a", Bootstrap: clusterv1alpha1.Bootstrap{DataSecretName: &secret},
 			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: "vm.slipway.dev", Kind: "VirtualMachine", Name: "vm"}}},
@@ -284,22 +285,22 @@ func TestReader_ReadsOwnKindsFromSharedInformers(t *testing.T) {
 			ControlPlaneEndpoint: clusterv1alpha1.APIEndpoint{Host: "h", Port: 6443}},
 			Status: clusterv1alpha1.ClusterStatus{Initialization: clusterv1alpha1.ClusterInitializationStatus{InfrastructureProvisioned: &yes}}})
 	group := clusterv1alpha1.GroupName
-	w.awaitCallback("Group " + group)
-	w.awaitWatches(&w.own.Fake)
-	m, err := w.Machine(group, machineKey)
+	f.awaitCallback("Group " + group)
+	f.awaitWatches(&f.own.Fake)
+	m, err := f.Machine(group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, m); diff != "" || err != nil {
 		t.Errorf("Machine (-want +got), error %v:\n%s", err, diff)
 	}
-	c, err := w.Cluster(group, clusterKey)
+	c, err := f.Cluster(group, clusterKey)
 	if diff := cmp.Diff(&Cluster{Name: "c", UID: "uid-c", Paused: true, InfrastructureProvisioned: true, Host: "h", Port: 6443}, c); diff != "" || err != nil {
 		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
 	}
-	if err := w.own.ClusterV1alpha1().Machines("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+	if err := f.own.ClusterV1alpha1().Machines("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitCallback("Machine " + group + " ns/m")
-	if m, err := w.Machine(group, machineKey); m != nil || err != nil {
+	f.awaitCallback("Machine " + group + " ns/m")
+	if m, err := f.Machine(group, machineKey); m != nil || err != nil {
 		t.Errorf("a deleted Machine: %v, %v", m, err)
 	}
 }

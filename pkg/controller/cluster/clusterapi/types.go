@@ -59,7 +59,7 @@ type Cluster struct {
 }
 
 // PausedBy returns why an infrastructure object is paused, as the end of a message, or "" if it is not paused. c is its
-// Cluster, or nil if it is not known. The annotations pause with any value.
+// Cluster, or nil if it is not known. The value of a pause annotation does not matter.
 func PausedBy(infrastructure metav1.Object, c *Cluster) string {
 	for _, annotation := range []string{vmv1alpha1.AnnotationPaused, clusterv1alpha1.PausedAnnotation} {
 		if _, ok := infrastructure.GetAnnotations()[annotation]; ok {
@@ -109,17 +109,17 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// hostMachineOf converts a Machine of the management cluster. A field of an unexpected type counts as unset.
-func hostMachineOf(o *unstructured.Unstructured) Machine {
+// managementMachineOf converts a Machine of the management cluster. A field of an unexpected type counts as unset.
+func managementMachineOf(o *unstructured.Unstructured) Machine {
 	return Machine{
 		Name: o.GetName(), UID: o.GetUID(), Deleting: o.GetDeletionTimestamp() != nil, Cluster: text(o, "spec", "clusterName"),
 		DataSecret: text(o, "spec", "bootstrap", "dataSecretName"), FailureDomain: text(o, "spec", "failureDomain"),
-		Infrastructure: hostReferenceOf(o),
+		Infrastructure: managementReferenceOf(o),
 	}
 }
 
-// hostClusterOf converts a Cluster of the management cluster. A field of an unexpected type counts as unset.
-func hostClusterOf(o *unstructured.Unstructured) Cluster {
+// managementClusterOf converts a Cluster of the management cluster. A field of an unexpected type counts as unset.
+func managementClusterOf(o *unstructured.Unstructured) Cluster {
 	flag := func(path ...string) bool {
 		set, _, err := unstructured.NestedBool(o.Object, path...)
 		return err == nil && set
@@ -130,12 +130,12 @@ func hostClusterOf(o *unstructured.Unstructured) Cluster {
 	}
 	return Cluster{
 		Name: o.GetName(), UID: o.GetUID(), Paused: flag("spec", "paused"),
-		InfrastructureProvisioned: flag("status", "initialization", "infrastructureProvisioned"), Infrastructure: hostReferenceOf(o),
+		InfrastructureProvisioned: flag("status", "initialization", "infrastructureProvisioned"), Infrastructure: managementReferenceOf(o),
 		Host: text(o, "spec", "controlPlaneEndpoint", "host"), Port: int32(port),
 	}
 }
 
-func hostReferenceOf(o *unstructured.Unstructured) Reference {
+func managementReferenceOf(o *unstructured.Unstructured) Reference {
 	ref := func(field string) string { return text(o, "spec", "infrastructureRef", field) }
 	return Reference{Group: ref("apiGroup"), Kind: ref("kind"), Name: ref("name")}
 }

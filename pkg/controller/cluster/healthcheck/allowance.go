@@ -20,9 +20,9 @@ type allowance struct {
 	message   string
 }
 
-// computeAllowance computes the allowance from the number of targets and of healthy targets.
-func computeAllowance(c *check, targets, well int) (allowance, error) {
-	unwell := targets - well
+// computeAllowance computes the allowance from the numbers of all targets and of healthy targets.
+func computeAllowance(c *check, targets, healthy int) (allowance, error) {
+	unwell := targets - healthy
 	trigger := &c.Spec.Remediation.TriggerIf
 	if trigger.UnhealthyInRange != "" {
 		least, most, err := parseRange(trigger.UnhealthyInRange)

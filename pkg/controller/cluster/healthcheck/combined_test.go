@@ -15,7 +15,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-func TestHealthChecks_OfOneMachineWriteTheSameResult(t *testing.T) {
+func TestHealthChecks_WriteTheSameResultForOneMachine(t *testing.T) {
 	for name, test := range map[string]struct {
 		// unhealthy is the status of Ready that the second check treats as unhealthy.
 		unhealthy metav1.ConditionStatus
@@ -33,20 +33,20 @@ func TestHealthChecks_OfOneMachineWriteTheSameResult(t *testing.T) {
 				strict := theCheck()
 				strict.Name, strict.UID = "strict", "strict"
 				strict.Spec.Checks.UnhealthyNodeConditions = []clusterv1alpha1.UnhealthyCondition{{Type: "Ready", Status: test.unhealthy, TimeoutSeconds: ptr.To[int32](0)}}
-				l := run(t, theCluster(), theCheck(), strict, theMachine("a"))
-				l.updateNode("a", node("a", test.node, 4))
-				l.until(15)
-				l.expectConditions(name, "a", test.want)
-				l.writes()
-				l.until(24 * 60)
-				if writes := l.writes(); len(writes) > 0 {
+				fx := run(t, theCluster(), theCheck(), strict, theMachine("a"))
+				fx.updateNode("a", node("a", test.node, 4))
+				fx.until(15)
+				fx.expectConditions(name, "a", test.want)
+				fx.writes()
+				fx.until(24 * 60)
+				if writes := fx.writes(); len(writes) > 0 {
 					t.Errorf("%d writes in a day without changes, the first %s", len(writes), writes[0])
 				}
-				if err := l.api.ClusterV1alpha1().MachineHealthChecks("dev").Delete(context.Background(), "strict", metav1.DeleteOptions{}); err != nil {
+				if err := fx.api.ClusterV1alpha1().MachineHealthChecks("dev").Delete(context.Background(), "strict", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				l.until(24*60 + 1)
-				l.expectConditions("without the second check", "a", test.alone)
+				fx.until(24*60 + 1)
+				fx.expectConditions("without the second check", "a", test.alone)
 			})
 		})
 	}

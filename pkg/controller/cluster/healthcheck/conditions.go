@@ -42,7 +42,7 @@ func requestOwner(m *machine, now time.Time) {
 	conditions.Set(&m.Status.Conditions, now, c)
 }
 
-// setExternallyRemediated sets the condition ExternallyRemediated of m, or removes it if reason is empty.
+// setExternallyRemediated sets the ExternallyRemediated condition of m, or removes it if reason is empty.
 func setExternallyRemediated(m *machine, now time.Time, reason, message string) {
 	if reason == "" {
 		meta.RemoveStatusCondition(&m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition)

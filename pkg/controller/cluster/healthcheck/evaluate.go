@@ -188,9 +188,9 @@ func (w *evaluation) addProblem(reason, text string) {
 	}
 }
 
-func nodeCondition(node *corev1.Node, kind string) *corev1.NodeCondition {
+func nodeCondition(node *corev1.Node, conditionType string) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
-		if string(node.Status.Conditions[i].Type) == kind {
+		if string(node.Status.Conditions[i].Type) == conditionType {
 			return &node.Status.Conditions[i]
 		}
 	}

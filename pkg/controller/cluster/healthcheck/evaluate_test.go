@@ -58,9 +58,9 @@ func theMachine(name string, as ...func(*machine)) *machine {
 	return m
 }
 
-func says(kind string, status metav1.ConditionStatus, minutes int) func(*machine) {
+func withCondition(conditionType string, status metav1.ConditionStatus, minutes int) func(*machine) {
 	return func(m *machine) {
-		conditions.Set(&m.Status.Conditions, at(minutes), metav1.Condition{Type: kind, Status: status, Reason: "Why"})
+		conditions.Set(&m.Status.Conditions, at(minutes), metav1.Condition{Type: conditionType, Status: status, Reason: "Why"})
 	}
 }
 
@@ -83,7 +83,7 @@ func node(name string, ready corev1.ConditionStatus, minutes int) *corev1.Node {
 	return n
 }
 
-func TestJudge_FindsUnhealthyMachines(t *testing.T) {
+func TestEvaluate_FindsUnhealthyMachines(t *testing.T) {
 	ready := node("m", corev1.ConditionTrue, 4)
 	for name, test := range map[string]struct {
 		cluster func(*cluster)
@@ -97,37 +97,37 @@ func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 		want  string
 		until int
 	}{
-		"healthy":                          {machine: theMachine("m"), node: ready, now: 60, want: "well"},
-		"being deleted":                    {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
-		"marked":                           {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
-		"marked in a new cluster":          {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
-		"no infrastructure":                {cluster: func(in *cluster) { in.Status.Conditions[0].Status = "False"; in.Status.Conditions[1].Status = "False" }, machine: theMachine("m", nodeless), now: 600},
-		"no control plane":                 {cluster: uninitialized, machine: theMachine("m", nodeless), now: 600},
-		"of the control plane":             {cluster: uninitialized, machine: theMachine("m", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }), now: 600, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
-		"Node not Ready for a while":       {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 24, until: 25},
-		"Node not Ready":                   {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 25, want: "UnhealthyNode Condition Ready on Node is reporting status False with reason Kubelet for more than 5m0s"},
-		"Node silent for a while":          {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
-		"Node silent":                      {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
-		"Node silent, and the cluster":     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
-		"healthy Node, silent cluster":     {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
-		"Node deleted":                     {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
-		"Node not known":                   {machine: theMachine("m"), unknown: true, now: 600},
-		"Machine not Ready":                {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
-		"Machine not Ready, Node unknown":  {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), unknown: true, now: 50, want: "UnhealthyMachine Condition Ready on Machine"},
-		"both":                             {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 20), now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s; Condition Ready on Node"},
-		"the earlier time counts":          {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
-		"no Node yet":                      {machine: theMachine("m", nodeless), now: 12, until: 13},
-		"no Node":                          {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
-		"Node lookup not possible":         {machine: theMachine("m", nodeless), unknown: true, now: 600},
-		"no Node since infrastructure":     {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
-		"no Node, no infrastructure":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
-		"no infrastructure yet":            {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionFalse, 1)), now: 600},
-		"infrastructure Ready and no more": {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionTrue, 1)), now: 600},
-		"no bootstrap data yet":            {machine: theMachine("m", unprovisioned, says("BootstrapConfigReady", metav1.ConditionFalse, 1), phaseSince(1)), now: 600},
-		"no Node since provisioning":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 55, until: 60},
-		"no Node long after provisioning":  {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 60, want: "NodeStartupTimeout Node failed"},
-		"no Node, with a long timeout":     {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
-		"no Node, without a timeout":       {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
+		"healthy":                         {machine: theMachine("m"), node: ready, now: 60, want: "well"},
+		"being deleted":                   {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
+		"marked":                          {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
+		"marked in a new cluster":         {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
+		"no infrastructure":               {cluster: func(in *cluster) { in.Status.Conditions[0].Status = "False"; in.Status.Conditions[1].Status = "False" }, machine: theMachine("m", nodeless), now: 600},
+		"no control plane":                {cluster: uninitialized, machine: theMachine("m", nodeless), now: 600},
+		"control plane Machine":           {cluster: uninitialized, machine: theMachine("m", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }), now: 600, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
+		"Node not Ready for a short time": {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 24, until: 25},
+		"Node not Ready":                  {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 25, want: "UnhealthyNode Condition Ready on Node is reporting status False with reason Kubelet for more than 5m0s"},
+		"Node Unknown for a short time":   {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
+		"Node Unknown":                    {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
+		"Node Unknown, silent cluster":    {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
+		"healthy Node, silent cluster":    {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
+		"Node deleted":                    {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
+		"Node not known":                  {machine: theMachine("m"), unknown: true, now: 600},
+		"Machine not Ready":               {machine: theMachine("m", withCondition("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
+		"Machine not Ready, Node unknown": {machine: theMachine("m", withCondition("Ready", metav1.ConditionFalse, 30)), unknown: true, now: 50, want: "UnhealthyMachine Condition Ready on Machine"},
+		"Machine and Node not Ready":      {machine: theMachine("m", withCondition("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 20), now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s; Condition Ready on Node"},
+		"the earlier time counts":         {machine: theMachine("m", withCondition("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
+		"no Node yet":                     {machine: theMachine("m", nodeless), now: 12, until: 13},
+		"no Node":                         {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
+		"Node lookup not possible":        {machine: theMachine("m", nodeless), unknown: true, now: 600},
+		"no Node since infrastructure":    {machine: theMachine("m", nodeless, withCondition("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
+		"no Node, no infrastructure":      {machine: theMachine("m", nodeless, withCondition("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
+		"no infrastructure yet":           {machine: theMachine("m", unprovisioned, withCondition("InfrastructureReady", metav1.ConditionFalse, 1)), now: 600},
+		"infrastructure Ready, no Node":   {machine: theMachine("m", unprovisioned, withCondition("InfrastructureReady", metav1.ConditionTrue, 1)), now: 600},
+		"no bootstrap data yet":           {machine: theMachine("m", unprovisioned, withCondition("BootstrapConfigReady", metav1.ConditionFalse, 1), phaseSince(1)), now: 600},
+		"no Node since provisioning":      {machine: theMachine("m", nodeless, withCondition("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 55, until: 60},
+		"no Node long after provisioning": {machine: theMachine("m", nodeless, withCondition("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 60, want: "NodeStartupTimeout Node failed"},
+		"no Node, with a long timeout":    {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
+		"no Node, without a timeout":      {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, c := theCluster(), theCheck()
@@ -160,8 +160,8 @@ func uninitialized(in *cluster) {
 	conditions.Set(&in.Status.Conditions, begin, metav1.Condition{Type: clusterv1alpha1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionFalse, Reason: "NotInitialized"})
 }
 
-func TestAllowed_LimitsRemediation(t *testing.T) {
-	share := func(v intstr.IntOrString) clusterv1alpha1.MachineHealthCheckRemediationTriggerIf {
+func TestComputeAllowance_LimitsRemediation(t *testing.T) {
+	atMost := func(v intstr.IntOrString) clusterv1alpha1.MachineHealthCheckRemediationTriggerIf {
 		return clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{UnhealthyLessThanOrEqualTo: &v}
 	}
 	between := func(text string) clusterv1alpha1.MachineHealthCheckRemediationTriggerIf {
@@ -174,16 +174,16 @@ func TestAllowed_LimitsRemediation(t *testing.T) {
 		more       int32
 		message    string
 	}{
-		"no limit":             {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 3, 3, true, 0, ""},
-		"no Machines":          {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 0, 0, true, 0, ""},
-		"fewer than the limit": {share(intstr.FromInt(2)), 10, 1, true, 1, ""},
-		"exactly the limit":    {share(intstr.FromInt(2)), 10, 2, true, 0, ""},
-		"more than the limit":  {share(intstr.FromInt(2)), 10, 3, false, 0, "(total: 10, unhealthy: 3, maxUnhealthy: 2)"},
-		"a share, rounded":     {share(intstr.FromString("40%")), 4, 1, true, 0, ""},
-		"more than a share":    {share(intstr.FromString("40%")), 4, 2, false, 0, "exceeds maxUnhealthy"},
-		"in range":             {between("[1-3]"), 10, 2, true, 1, ""},
-		"below the range":      {between("[1-3]"), 10, 0, false, 0, "does not fall within the range (total: 10, unhealthy: 0, unhealthyRange: [1-3])"},
-		"above the range":      {between("[1-3]"), 10, 4, false, 0, "does not fall within the range"},
+		"no limit":               {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 3, 3, true, 0, ""},
+		"no Machines":            {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 0, 0, true, 0, ""},
+		"fewer than the limit":   {atMost(intstr.FromInt(2)), 10, 1, true, 1, ""},
+		"exactly the limit":      {atMost(intstr.FromInt(2)), 10, 2, true, 0, ""},
+		"more than the limit":    {atMost(intstr.FromInt(2)), 10, 3, false, 0, "(total: 10, unhealthy: 3, maxUnhealthy: 2)"},
+		"a percentage, rounded":  {atMost(intstr.FromString("40%")), 4, 1, true, 0, ""},
+		"more than a percentage": {atMost(intstr.FromString("40%")), 4, 2, false, 0, "exceeds maxUnhealthy"},
+		"in range":               {between("[1-3]"), 10, 2, true, 1, ""},
+		"below the range":        {between("[1-3]"), 10, 0, false, 0, "does not fall within the range (total: 10, unhealthy: 0, unhealthyRange: [1-3])"},
+		"above the range":        {between("[1-3]"), 10, 4, false, 0, "does not fall within the range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := theCheck()

@@ -25,20 +25,20 @@ func (c *Controller) queueIndexed(in string, wanted func(*check) bool) {
 }
 
 // checkChanged queues a MachineHealthCheck unless only its status has changed.
-func (c *Controller) checkChanged(was, now *check) {
+func (c *Controller) checkChanged(old, now *check) {
 	if now == nil {
-		c.queueIndexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // The other checks may have repeated its result.
+		c.queueIndexed(old.Namespace+"/"+old.Spec.ClusterName, nil) // The other checks may have combined its result with theirs.
 		return
 	}
-	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||
-		!equality.Semantic.DeepEqual(was.Labels, now.Labels) || !equality.Semantic.DeepEqual(was.Annotations, now.Annotations) {
+	if old == nil || old.UID != now.UID || old.Generation != now.Generation ||
+		!equality.Semantic.DeepEqual(old.Labels, now.Labels) || !equality.Semantic.DeepEqual(old.Annotations, now.Annotations) {
 		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
 // machineChanged queues the MachineHealthChecks that select a Machine or selected it before.
-func (c *Controller) machineChanged(was, now *machine) {
-	for _, m := range []*machine{was, now} {
+func (c *Controller) machineChanged(old, now *machine) {
+	for _, m := range []*machine{old, now} {
 		if m != nil {
 			c.queueIndexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
 				return members.IsSelected(&h.Spec.Selector, h.Spec.ClusterName, m)
@@ -47,8 +47,8 @@ func (c *Controller) machineChanged(was, now *machine) {
 	}
 }
 
-func (c *Controller) clusterChanged(was, now *cluster) {
-	if now == nil || was != nil && was.Generation == now.Generation && equality.Semantic.DeepEqual(was.Status.Conditions, now.Status.Conditions) {
+func (c *Controller) clusterChanged(old, now *cluster) {
+	if now == nil || old != nil && old.Generation == now.Generation && equality.Semantic.DeepEqual(old.Status.Conditions, now.Status.Conditions) {
 		return
 	}
 	c.queueIndexed(now.Namespace+"/"+now.Name, nil)

@@ -47,39 +47,39 @@ type fixture struct {
 	nodes map[string]*corev1.Node
 	calls []string
 	// asked is the number of Node lookups.
-	asked int
+	lookups int
 	// before is called before the next write of a Machine.
 	before func()
 }
 
 // Node implements Nodes.
-func (l *fixture) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.asked++
-	if l.nodes == nil {
+func (fx *fixture) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	fx.lookups++
+	if fx.nodes == nil {
 		return nil, errors.New("not connected")
 	}
-	return l.nodes[name], nil
+	return fx.nodes[name], nil
 }
 
 // HasNode implements Nodes. The provider ID is the name of the Node.
-func (l *fixture) HasNode(_ types.NamespacedName, id string) (bool, error) {
-	n, err := l.Node(types.NamespacedName{}, id, id)
+func (fx *fixture) HasNode(_ types.NamespacedName, id string) (bool, error) {
+	n, err := fx.Node(types.NamespacedName{}, id, id)
 	return n != nil, err
 }
 
 // IsSilent implements Nodes.
-func (l *fixture) IsSilent(types.NamespacedName) bool { return false }
+func (fx *fixture) IsSilent(types.NamespacedName) bool { return false }
 
 // OnCluster implements Nodes.
-func (l *fixture) OnCluster(f func(types.NamespacedName)) { l.callback = f }
+func (fx *fixture) OnCluster(f func(types.NamespacedName)) { fx.callback = f }
 
 // OnNode implements Nodes.
-func (l *fixture) OnNode(func(types.NamespacedName, *corev1.Node)) {}
+func (fx *fixture) OnNode(func(types.NamespacedName, *corev1.Node)) {}
 
 // Get implements External.
-func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+func (fx *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	if ref.Name != "reboot" {
 		return nil, contract.Kind{}, apierrors.NewNotFound(schema.GroupResource{}, ref.Name)
 	}
@@ -90,32 +90,32 @@ func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace str
 }
 
 // Resolve implements External.
-func (l *fixture) Resolve(context.Context, string, string) (contract.Kind, error) {
-	return contract.Kind{GVK: requests.GroupVersion().WithKind("Fix"), GVR: requests, Client: l.fixes}, nil
+func (fx *fixture) Resolve(context.Context, string, string) (contract.Kind, error) {
+	return contract.Kind{GVK: requests.GroupVersion().WithKind("Fix"), GVR: requests, Client: fx.fixes}, nil
 }
 
 // run starts the controller with objects at minute 4. It must be called in a synctest bubble.
 func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	time.Sleep(time.Until(at(4)))
-	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), nodes: map[string]*corev1.Node{}}
-	l.fixes = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{requests: "FixList"})
+	fx := &fixture{t: t, api: fake.NewSimpleClientset(objects...), nodes: map[string]*corev1.Node{}}
+	fx.fixes = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{requests: "FixList"})
 	versions := livecontroller.Versions{Last: 2000}
-	l.api.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		l.mu.Lock()
+	fx.api.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		fx.mu.Lock()
 		what := livecontroller.Call(action)
-		before := l.before
+		before := fx.before
 		if what == "update machines/status" {
-			l.before = nil
+			fx.before = nil
 		}
-		l.mu.Unlock()
+		fx.mu.Unlock()
 		if what == "update machines/status" && before != nil {
 			before()
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		fx.mu.Lock()
+		defer fx.mu.Unlock()
 		o := action.(clienttesting.UpdateAction).GetObject().(metav1.Object)
-		stored, err := l.api.Tracker().Get(action.GetResource(), action.GetNamespace(), o.GetName())
+		stored, err := fx.api.Tracker().Get(action.GetResource(), action.GetNamespace(), o.GetName())
 		if err != nil {
 			return true, nil, err
 		}
@@ -123,108 +123,108 @@ func run(t *testing.T, objects ...runtime.Object) *fixture {
 			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("the version is "+is))
 		}
 		versions.Stamp(action)
-		l.calls = append(l.calls, what)
+		fx.calls = append(fx.calls, what)
 		return false, nil, nil
 	})
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
-	c, err := New(Deps{Client: l.api, Informers: informers, Nodes: l, External: l, Recorder: events.NewFakeRecorder(1000)})
+	informers := externalversions.NewSharedInformerFactory(fx.api, 0)
+	c, err := New(Deps{Client: fx.api, Informers: informers, Nodes: fx, External: fx, Recorder: events.NewFakeRecorder(1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	livecontroller.Start(t, c.Run, informers)
-	l.until(5)
-	return l
+	fx.until(5)
+	return fx
 }
 
 // until advances the clock to a minute.
-func (l *fixture) until(minute int) {
+func (fx *fixture) until(minute int) {
 	time.Sleep(time.Until(at(minute)))
 	synctest.Wait()
 }
 
 // updateNode updates a Node, or deletes it if n is nil, and calls the callbacks.
-func (l *fixture) updateNode(name string, n *corev1.Node) {
-	l.mu.Lock()
-	if l.nodes[name] = n; n == nil {
-		delete(l.nodes, name)
+func (fx *fixture) updateNode(name string, n *corev1.Node) {
+	fx.mu.Lock()
+	if fx.nodes[name] = n; n == nil {
+		delete(fx.nodes, name)
 	}
-	l.mu.Unlock()
-	l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+	fx.mu.Unlock()
+	fx.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-func (l *fixture) machine(name string) *machine {
-	l.t.Helper()
-	m, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), name, metav1.GetOptions{})
+func (fx *fixture) machine(name string) *machine {
+	fx.t.Helper()
+	m, err := fx.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return m
 }
 
 // conditions returns status and reason of conditions of a Machine.
-func (l *fixture) conditions(name string, kinds ...string) string {
-	l.t.Helper()
+func (fx *fixture) conditions(name string, kinds ...string) string {
+	fx.t.Helper()
 	var all []string
 	for _, kind := range kinds {
-		if c := conditions.Find(l.machine(name).Status.Conditions, kind); c != nil {
+		if c := conditions.Find(fx.machine(name).Status.Conditions, kind); c != nil {
 			all = append(all, string(c.Status)+" "+c.Reason)
 		}
 	}
 	return strings.Join(all, ", ")
 }
 
-func (l *fixture) expectConditions(what, name, want string) {
-	l.t.Helper()
-	got := l.conditions(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
+func (fx *fixture) expectConditions(what, name, want string) {
+	fx.t.Helper()
+	got := fx.conditions(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
 	if got != want {
-		l.t.Errorf("%s: conditions of %s are %q, want %q", what, name, got, want)
+		fx.t.Errorf("%s: conditions of %s are %q, want %q", what, name, got, want)
 	}
 }
 
-func (l *fixture) status() clusterv1alpha1.MachineHealthCheckStatus {
-	l.t.Helper()
-	c, err := l.api.ClusterV1alpha1().MachineHealthChecks("dev").Get(context.Background(), "mhc", metav1.GetOptions{})
+func (fx *fixture) status() clusterv1alpha1.MachineHealthCheckStatus {
+	fx.t.Helper()
+	c, err := fx.api.ClusterV1alpha1().MachineHealthChecks("dev").Get(context.Background(), "mhc", metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return c.Status
 }
 
-func (l *fixture) writes() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := l.calls
-	l.calls = nil
+func (fx *fixture) writes() []string {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	out := fx.calls
+	fx.calls = nil
 	return out
 }
 
-// MC15
+// Behaviors MC15 of test/behaviours.
 func TestHealthCheck_MarksMachinesAfterTheirTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theCluster(), theCheck(), theMachine("a"), theMachine("b"), theMachine("other", func(m *machine) { m.Labels = nil }))
-		l.expectConditions("its Node is deleted", "a", "False NodeDeleted, False WaitingForRemediation")
-		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
-		l.updateNode("b", node("b", corev1.ConditionTrue, 4))
-		l.expectConditions("its Node exists again", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
-		l.expectConditions("not selected", "other", "")
-		l.updateNode("b", node("b", corev1.ConditionFalse, 6))
-		l.expectConditions("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
-		l.writes()
-		l.until(10)
-		if diff := cmp.Diff([]string(nil), l.writes()); diff != "" {
+		fx := run(t, theCluster(), theCheck(), theMachine("a"), theMachine("b"), theMachine("other", func(m *machine) { m.Labels = nil }))
+		fx.expectConditions("its Node is deleted", "a", "False NodeDeleted, False WaitingForRemediation")
+		fx.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		fx.updateNode("b", node("b", corev1.ConditionTrue, 4))
+		fx.expectConditions("its Node exists again", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		fx.expectConditions("not selected", "other", "")
+		fx.updateNode("b", node("b", corev1.ConditionFalse, 6))
+		fx.expectConditions("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
+		fx.writes()
+		fx.until(10)
+		if diff := cmp.Diff([]string(nil), fx.writes()); diff != "" {
 			t.Errorf("writes before a timeout (-want +got):\n%s", diff)
 		}
-		l.until(12)
-		l.expectConditions("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
-		st := l.status()
+		fx.until(12)
+		fx.expectConditions("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
+		st := fx.status()
 		if *st.ExpectedMachines != 2 || *st.CurrentHealthy != 1 || *st.RemediationsAllowed != 1 || cmp.Diff([]string{"a", "b"}, st.Targets) != "" {
 			t.Errorf("status is %+v", st)
 		}
-		l.writes()
-		l.until(24 * 60)
-		if writes := l.writes(); len(writes) > 0 {
+		fx.writes()
+		fx.until(24 * 60)
+		if writes := fx.writes(); len(writes) > 0 {
 			t.Errorf("writes in a day without changes: %v", writes)
 		}
 	})
@@ -232,16 +232,16 @@ func TestHealthCheck_MarksMachinesAfterTheirTimeout(t *testing.T) {
 
 func TestHealthCheck_DoesNotMarkMachinesOfDisconnectedClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theCluster(), theCheck(), theMachine("a", says("HealthCheckSucceeded", metav1.ConditionTrue, 4)))
-		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
-		l.expectConditions("well", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
-		l.mu.Lock()
-		l.nodes = nil
-		l.mu.Unlock()
-		l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
-		l.until(600)
-		l.expectConditions("the cluster does not answer", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
-		if st := l.status(); *st.CurrentHealthy != 0 {
+		fx := run(t, theCluster(), theCheck(), theMachine("a", withCondition("HealthCheckSucceeded", metav1.ConditionTrue, 4)))
+		fx.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		fx.expectConditions("well", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		fx.mu.Lock()
+		fx.nodes = nil
+		fx.mu.Unlock()
+		fx.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+		fx.until(600)
+		fx.expectConditions("the cluster does not answer", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		if st := fx.status(); *st.CurrentHealthy != 0 {
 			t.Errorf("%d Machines count as healthy, want none", *st.CurrentHealthy)
 		}
 	})
@@ -251,22 +251,22 @@ func TestHealthCheck_RemediatesNothingIfTooManyAreUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TriggerIf.UnhealthyInRange = "[1-1]"
-		l := run(t, theCluster(), c, theMachine("a"), theMachine("b"))
-		l.expectConditions("two", "a", "False NodeDeleted")
-		l.expectConditions("two", "b", "False NodeDeleted")
-		is := conditions.Find(l.status().Conditions, clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition)
+		fx := run(t, theCluster(), c, theMachine("a"), theMachine("b"))
+		fx.expectConditions("two", "a", "False NodeDeleted")
+		fx.expectConditions("two", "b", "False NodeDeleted")
+		is := conditions.Find(fx.status().Conditions, clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition)
 		if is.Status != metav1.ConditionFalse || is.Reason != clusterv1alpha1.TooManyUnhealthyReason {
 			t.Errorf("RemediationAllowed is %+v", is)
 		}
-		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c == nil || c.Status != metav1.ConditionTrue || c.Message != is.Message {
+		if c := conditions.Find(fx.status().Conditions, clusterv1alpha1.StalledCondition); c == nil || c.Status != metav1.ConditionTrue || c.Message != is.Message {
 			t.Errorf("Stalled is %+v, want True with the message of RemediationAllowed", c)
 		}
-		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
-		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c != nil {
+		fx.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		if c := conditions.Find(fx.status().Conditions, clusterv1alpha1.StalledCondition); c != nil {
 			t.Errorf("Stalled is %+v although remediation is allowed", c)
 		}
-		l.expectConditions("one", "a", "True HealthCheckSucceeded")
-		l.expectConditions("one", "b", "False NodeDeleted, False WaitingForRemediation")
+		fx.expectConditions("one", "a", "True HealthCheckSucceeded")
+		fx.expectConditions("one", "b", "False NodeDeleted, False WaitingForRemediation")
 	})
 }
 
@@ -278,29 +278,29 @@ func TestHealthCheck_DoesNotRepeatRequestsToOwners(t *testing.T) {
 		done := func(m *machine) {
 			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "OwnerRemediated", Status: metav1.ConditionTrue, Reason: "Done"})
 		}
-		going := func(m *machine) { m.DeletionTimestamp = ptr.To(metav1.NewTime(begin)); m.Finalizers = []string{"x/y"} }
-		l := run(t, theCluster(), theCheck(), theMachine("begun", begun), theMachine("done", done), theMachine("going", going),
+		deletingMachine := func(m *machine) { m.DeletionTimestamp = ptr.To(metav1.NewTime(begin)); m.Finalizers = []string{"x/y"} }
+		fx := run(t, theCluster(), theCheck(), theMachine("begun", begun), theMachine("done", done), theMachine("going", deletingMachine),
 			theMachine("skipped", func(m *machine) {
 				m.Annotations = map[string]string{clusterv1alpha1.MachineSkipRemediationAnnotation: ""}
 			}),
 			theMachine("paused", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""} }))
-		l.expectConditions("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
-		l.expectConditions("remediated once, and unhealthy again", "done", "False NodeDeleted, False WaitingForRemediation")
-		l.expectConditions("being deleted", "going", "False NodeDeleted")
-		l.expectConditions("skipped", "skipped", "")
-		l.expectConditions("paused", "paused", "")
+		fx.expectConditions("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
+		fx.expectConditions("remediated once, and unhealthy again", "done", "False NodeDeleted, False WaitingForRemediation")
+		fx.expectConditions("being deleted", "going", "False NodeDeleted")
+		fx.expectConditions("skipped", "skipped", "")
+		fx.expectConditions("paused", "paused", "")
 	})
 }
 
 // Another client writes the status between the read and the write of a reconcile.
 func TestHealthCheck_KeepsConcurrentStatusWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless))
-		l.mu.Lock()
-		l.before = func() {
+		fx := run(t, theCluster(), theCheck(), theMachine("a", nodeless))
+		fx.mu.Lock()
+		fx.before = func() {
 			// The fake clientset is locked here, so its tracker is used.
 			gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
-			obj, err := l.api.Tracker().Get(gvr, "dev", "a")
+			obj, err := fx.api.Tracker().Get(gvr, "dev", "a")
 			if err != nil {
 				t.Error(err)
 				return
@@ -308,14 +308,14 @@ func TestHealthCheck_KeepsConcurrentStatusWrites(t *testing.T) {
 			m := obj.(*machine).DeepCopy()
 			m.ResourceVersion = "1000"
 			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"})
-			if err := l.api.Tracker().Update(gvr, m, "dev"); err != nil {
+			if err := fx.api.Tracker().Update(gvr, m, "dev"); err != nil {
 				t.Error(err)
 			}
 		}
-		l.mu.Unlock()
-		l.until(15)
-		l.expectConditions("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
-		if got := l.conditions("a", "Ready"); got != "True Ready" {
+		fx.mu.Unlock()
+		fx.until(15)
+		fx.expectConditions("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
+		if got := fx.conditions("a", "Ready"); got != "True Ready" {
 			t.Errorf("the status of the other client is %q", got)
 		}
 	})
@@ -325,9 +325,9 @@ func TestHealthCheck_CreatesOneRemediationRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
-		l := run(t, theCluster(), c, theMachine("a"))
-		l.expectConditions("requested", "a", "False NodeDeleted, False WaitingForRemediation")
-		fix, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{})
+		fx := run(t, theCluster(), c, theMachine("a"))
+		fx.expectConditions("requested", "a", "False NodeDeleted, False WaitingForRemediation")
+		fix, err := fx.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,20 +335,20 @@ func TestHealthCheck_CreatesOneRemediationRequest(t *testing.T) {
 		if owners := fix.GetOwnerReferences(); how != "hard" || len(owners) != 1 || owners[0].Kind != "Machine" || fix.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
 			t.Errorf("the request is %v", fix.Object)
 		}
-		if got := l.conditions("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
+		if got := fx.conditions("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
 			t.Errorf("the owner was also requested: %s", got)
 		}
-		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
-		l.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
-		if _, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		fx.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		fx.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
+		if _, err := fx.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the request still exists: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "none"}
-		l := run(t, theCluster(), c, theMachine("a"))
-		l.expectConditions("no template", "a", "False NodeDeleted, False RemediationTemplateNotFound")
+		fx := run(t, theCluster(), c, theMachine("a"))
+		fx.expectConditions("no template", "a", "False NodeDeleted, False RemediationTemplateNotFound")
 	})
 }
 
@@ -356,9 +356,9 @@ func TestHealthCheck_ChecksNothingWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		in.Spec.Paused = ptr.To(true)
-		l := run(t, in, theCheck(), theMachine("a"))
-		l.expectConditions("paused", "a", "")
-		if is := conditions.Find(l.status().Conditions, clusterv1alpha1.PausedCondition); is.Status != metav1.ConditionTrue {
+		fx := run(t, in, theCheck(), theMachine("a"))
+		fx.expectConditions("paused", "a", "")
+		if is := conditions.Find(fx.status().Conditions, clusterv1alpha1.PausedCondition); is.Status != metav1.ConditionTrue {
 			t.Errorf("Paused is %+v", is)
 		}
 	})

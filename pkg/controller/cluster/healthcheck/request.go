@@ -23,14 +23,14 @@ func (p *reconcileRun) requestClient(ctx context.Context) (dynamic.ResourceInter
 	ref := p.check.Spec.Remediation.TemplateRef
 	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.KindFromTemplate(ref.Kind))
 	if err != nil {
-		return nil, kind, fmt.Errorf("resolving the requests of %s: %w", ref.Kind, err)
+		return nil, kind, fmt.Errorf("resolving the remediation request kind for template kind %s: %w", ref.Kind, err)
 	}
 	return kind.Client.Resource(kind.GVR).Namespace(p.check.Namespace), kind, nil
 }
 
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
 
-// createRequest creates a remediation request with the name of m, and sets the condition of m.
+// createRequest creates a remediation request with the name of m, and sets the ExternallyRemediated condition of m.
 func (p *reconcileRun) createRequest(ctx context.Context, m *machine) error {
 	requests, kind, err := p.requestClient(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func isRequest(o metav1.Object, m *machine) bool {
 		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == m.UID })
 }
 
-// deleteRequest deletes the remediation request of m, and removes the condition of m.
+// deleteRequest deletes the remediation request of m, and removes the ExternallyRemediated condition of m.
 func (p *reconcileRun) deleteRequest(ctx context.Context, m *machine) error {
 	if p.check.Spec.Remediation.TemplateRef.IsDefined() {
 		requests, kind, err := p.requestClient(ctx)

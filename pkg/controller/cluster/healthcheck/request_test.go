@@ -20,23 +20,23 @@ func TestHealthCheck_DoesNotDeleteObjectsThatAreNotRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
-		l := run(t, theCluster(), c)
+		fx := run(t, theCluster(), c)
 		m := theMachine("a", func(m *machine) { m.UID = "a" })
 		infra := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "fix.dev/v1", "kind": "Fix"}}
 		infra.SetNamespace("dev")
 		infra.SetName("a")
 		infra.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(m, clusterv1alpha1.SchemeGroupVersion.WithKind("Machine"))})
-		fixes := l.fixes.Resource(requests).Namespace("dev")
+		fixes := fx.fixes.Resource(requests).Namespace("dev")
 		if _, err := fixes.Create(context.Background(), infra, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.api.ClusterV1alpha1().Machines("dev").Create(context.Background(), m, metav1.CreateOptions{}); err != nil {
+		if _, err := fx.api.ClusterV1alpha1().Machines("dev").Create(context.Background(), m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		l.until(6)
-		l.expectConditions("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
-		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
-		l.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
+		fx.until(6)
+		fx.expectConditions("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
+		fx.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		fx.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := fixes.Get(context.Background(), "a", metav1.GetOptions{}); err != nil {
 			t.Errorf("the infrastructure: %v", err)
 		}

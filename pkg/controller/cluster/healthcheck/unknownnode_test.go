@@ -17,35 +17,35 @@ import (
 // then added to the nodeRef.
 func TestHealthCheck_DoesNotCountUnknownNodesAsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless, func(m *machine) { m.Spec.ProviderID = "a" }), theMachine("late", nodeless))
+		fx := run(t, theCluster(), theCheck(), theMachine("a", nodeless, func(m *machine) { m.Spec.ProviderID = "a" }), theMachine("late", nodeless))
 		connected := func(nodes map[string]*corev1.Node) {
-			l.mu.Lock()
-			l.nodes = nodes
-			l.mu.Unlock()
-			l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+			fx.mu.Lock()
+			fx.nodes = nodes
+			fx.mu.Unlock()
+			fx.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 		}
 		connected(nil)
-		l.until(600)
-		l.expectConditions("the cluster does not answer", "a", "")
+		fx.until(600)
+		fx.expectConditions("the cluster does not answer", "a", "")
 		connected(map[string]*corev1.Node{"a": node("a", corev1.ConditionTrue, 4)})
-		l.until(602)
-		l.expectConditions("its Node exists", "a", "")
-		l.expectConditions("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
+		fx.until(602)
+		fx.expectConditions("its Node exists", "a", "")
+		fx.expectConditions("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		uninitialized(in)
-		l := run(t, in, theCheck(), theMachine("first", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }))
-		l.mu.Lock()
-		l.nodes = nil
-		l.mu.Unlock()
-		l.until(30)
-		l.mu.Lock()
-		if l.asked == 0 {
+		fx := run(t, in, theCheck(), theMachine("first", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }))
+		fx.mu.Lock()
+		fx.nodes = nil
+		fx.mu.Unlock()
+		fx.until(30)
+		fx.mu.Lock()
+		if fx.lookups == 0 {
 			t.Error("the Nodes of a cluster with infrastructure are not looked up")
 		}
-		l.mu.Unlock()
-		l.expectConditions("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
+		fx.mu.Unlock()
+		fx.expectConditions("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 }
 
@@ -53,12 +53,12 @@ func TestHealthCheck_DoesNotConnectToClustersWithoutInfrastructure(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		in.Status.Conditions = nil
-		l := run(t, in, theCheck(), theMachine("a", nodeless))
-		l.until(30)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.asked > 0 {
-			t.Errorf("%d lookups of its Nodes", l.asked)
+		fx := run(t, in, theCheck(), theMachine("a", nodeless))
+		fx.until(30)
+		fx.mu.Lock()
+		defer fx.mu.Unlock()
+		if fx.lookups > 0 {
+			t.Errorf("%d lookups of its Nodes", fx.lookups)
 		}
 	})
 }

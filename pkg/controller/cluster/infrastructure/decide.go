@@ -144,17 +144,17 @@ func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.Fa
 		}
 	}
 	for _, z := range w.zones {
-		asked := slices.Contains(named, z.Name)
-		if z.DeletionTimestamp != nil || len(named) > 0 && !asked {
+		requested := slices.Contains(named, z.Name)
+		if z.DeletionTimestamp != nil || len(named) > 0 && !requested {
 			continue
 		}
 		selects, err := provider.SelectsNamespace(z.Spec.NamespaceSelector, w.labels)
 		switch {
-		case err != nil && asked:
+		case err != nil && requested:
 			say(vmv1alpha1.ReasonInvalid, "Zone %q: %v", z.Name, err)
 		case !selects && w.labels == nil:
 			say(vmv1alpha1.ReasonUnknownState, "the labels of the namespace are not known")
-		case !selects && asked:
+		case !selects && requested:
 			say(vmv1alpha1.ReasonNotAllowed, "Zone %q does not select namespace %s", z.Name, s.Namespace)
 		case selects:
 			yes := true

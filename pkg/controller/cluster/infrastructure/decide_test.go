@@ -80,9 +80,9 @@ func TestSlipwayCluster_IsProvisionedWithEndpointAndZones(t *testing.T) {
 		"endpoint in the spec":           {s: object(), w: known(), ready: "True/Succeeded", domains: "a b", provisioned: true},
 		"endpoint in the Cluster":        {s: object(none), w: known(func(w *inputs) { w.cluster = &clusterapi.Cluster{Name: "c", Host: "h", Port: 1} }), ready: "True/Succeeded", domains: "a b", provisioned: true},
 		"no endpoint":                    {s: object(none), w: known(func(w *inputs) { w.cluster = &clusterapi.Cluster{Name: "c"} }), ready: waits, message: "spec.controlPlaneEndpoint must have host and port", domains: "a b"},
-		"half an endpoint":               {s: object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint.Port = 0 }), w: known(), ready: waits, domains: "a b"},
+		"an endpoint without a port":     {s: object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint.Port = 0 }), w: known(), ready: waits, domains: "a b"},
 		"a Cluster that cannot be read":  {s: object(), w: known(func(w *inputs) { w.clusterErr = errRead }), ready: "Unknown/UnknownState", message: "could not be read yet", domains: "a b", again: true},
-		"the same, once provisioned":     {s: object(done), w: known(func(w *inputs) { w.clusterErr = errRead }), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"an unread Cluster, provisioned": {s: object(done), w: known(func(w *inputs) { w.clusterErr = errRead }), ready: "True/Succeeded", domains: "a b", provisioned: true},
 		"Clusters are not served":        {s: object(), w: known(func(w *inputs) { w.clusterErr = clusterapi.ErrNotServed }), ready: "True/Succeeded", domains: "a b", provisioned: true},
 		"zones that are unknown":         {s: object(), w: known(func(w *inputs) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", message: "the zones have not been read yet", again: true},
 		"unknown zones once provisioned": {s: object(done), w: known(func(w *inputs) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", domains: "before", provisioned: true, again: true},
@@ -92,7 +92,7 @@ func TestSlipwayCluster_IsProvisionedWithEndpointAndZones(t *testing.T) {
 		"zones by name":      {s: object(names("b")), w: known(), ready: "True/Succeeded", domains: "b", provisioned: true},
 		"zones that cannot be used": {s: object(names("nowhere", "theirs", "a")), w: known(), ready: "False/NotFound", message: `Zone "nowhere" does not exist; Zone "theirs" does not select namespace ns`,
 			domains: "a", provisioned: true},
-		"no zone at all": {s: object(), w: known(func(w *inputs) { w.zones = nil }), ready: "False/NoZone", message: "no Zone is available", provisioned: true},
+		"no zones": {s: object(), w: known(func(w *inputs) { w.zones = nil }), ready: "False/NoZone", message: "no Zone is available", provisioned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st, again := computeStatus(tc.s, tc.w, now)

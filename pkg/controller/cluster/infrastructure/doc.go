@@ -10,6 +10,6 @@
 // Its failure domains are the zones that are available to the namespace. They do not change while this is unknown for
 // one of the zones.
 //
-// While the SlipwayCluster or its Cluster is paused, only the condition Paused is written. The controller creates no
+// While the SlipwayCluster or its Cluster is paused, only the Paused condition is written. The controller creates no
 // other objects, so SlipwayClusters have no finalizer.
 package infrastructure

@@ -34,13 +34,13 @@ type fixture struct {
 	writes   int
 }
 
-func (l *fixture) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cluster, nil
+func (f *fixture) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cluster, nil
 }
 
-func (l *fixture) Watch(h clusterapi.Handlers) { l.handlers = h }
+func (f *fixture) Watch(h clusterapi.Handlers) { f.handlers = h }
 
 // settle advances the fake clock by a second.
 func settle() {
@@ -49,37 +49,37 @@ func settle() {
 }
 
 // change changes the Cluster and calls the handlers.
-func (l *fixture) change(change func(*clusterapi.Cluster)) {
-	l.mu.Lock()
-	next := *l.cluster
+func (f *fixture) change(change func(*clusterapi.Cluster)) {
+	f.mu.Lock()
+	next := *f.cluster
 	change(&next)
-	l.cluster = &next
-	l.mu.Unlock()
-	l.handlers.Cluster("cluster.x-k8s.io", types.NamespacedName{Namespace: "ns", Name: "c"})
+	f.cluster = &next
+	f.mu.Unlock()
+	f.handlers.Cluster("cluster.x-k8s.io", types.NamespacedName{Namespace: "ns", Name: "c"})
 	settle()
 }
 
 // run starts the controller with objects until the test ends. It must be called in a synctest bubble.
 func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
+	f := &fixture{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
 		Infrastructure: clusterapi.Reference{Group: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}}}
 	version := 0
 	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		version++ // The fake server does not set resource versions, which caches compare.
 		action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
 		if action.GetSubresource() == "status" {
-			l.writes++
+			f.writes++
 		}
 		return false, nil, nil
 	}
-	l.api.PrependReactor("update", "*", stamp)
-	l.api.PrependReactor("create", "*", stamp)
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	f.api.PrependReactor("update", "*", stamp)
+	f.api.PrependReactor("create", "*", stamp)
+	informers := externalversions.NewSharedInformerFactory(f.api, 0)
 	zones := informers.Vm().V1alpha1().Zones().Informer()
-	c, err := New(Deps{Client: l.api, Informers: informers, Clusters: l, NamespaceLabels: func(string) map[string]string { return map[string]string{} },
+	c, err := New(Deps{Client: f.api, Informers: informers, Clusters: f, NamespaceLabels: func(string) map[string]string { return map[string]string{} },
 		Zones: func() ([]*vmv1alpha1.Zone, bool) {
 			var all []*vmv1alpha1.Zone
 			for _, obj := range zones.GetStore().List() {
@@ -99,15 +99,15 @@ func run(t *testing.T, objects ...runtime.Object) *fixture {
 	})
 	t.Cleanup(func() { cancel(); running.Wait(); informers.Shutdown() })
 	settle()
-	return l
+	return f
 }
 
 // status returns the reason of Ready, whether the object is provisioned, and the number of failure domains.
-func (l *fixture) status() (ready string, provisioned bool, domains int) {
-	l.t.Helper()
-	s, err := l.api.VmV1alpha1().SlipwayClusters("ns").Get(l.t.Context(), "shop", metav1.GetOptions{})
+func (f *fixture) status() (ready string, provisioned bool, domains int) {
+	f.t.Helper()
+	s, err := f.api.VmV1alpha1().SlipwayClusters("ns").Get(f.t.Context(), "shop", metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if c := conditions.Find(s.Status.Conditions, "Ready"); c != nil {
 		ready = c.Reason
@@ -120,35 +120,35 @@ func (l *fixture) status() (ready string, provisioned bool, domains int) {
 
 func TestSlipwayCluster_FollowsClusterAndZonesAndIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }), zone("a", nil))
+		f := run(t, object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }), zone("a", nil))
 		want := func(what, ready string, provisioned bool, domains int) {
 			t.Helper()
-			if r, p, d := l.status(); r != ready || p != provisioned || d != domains {
+			if r, p, d := f.status(); r != ready || p != provisioned || d != domains {
 				t.Errorf("%s: %s, provisioned %v, %d failure domains; want %s, %v, %d", what, r, p, d, ready, provisioned, domains)
 			}
 		}
 		want("at first", "WaitingForControlPlaneEndpoint", false, 1)
-		l.change(func(c *clusterapi.Cluster) { c.Paused = true })
+		f.change(func(c *clusterapi.Cluster) { c.Paused = true })
 		want("paused", "Paused", false, 1)
-		l.change(func(c *clusterapi.Cluster) { c.Host, c.Port = "h", 6443 })
+		f.change(func(c *clusterapi.Cluster) { c.Host, c.Port = "h", 6443 })
 		want("with an endpoint, paused", "Paused", false, 1)
-		l.change(func(c *clusterapi.Cluster) { c.Paused = false })
+		f.change(func(c *clusterapi.Cluster) { c.Paused = false })
 		want("after the pause", "Succeeded", true, 1)
-		if _, err := l.api.VmV1alpha1().Zones().Create(t.Context(), zone("b", nil), metav1.CreateOptions{}); err != nil {
+		if _, err := f.api.VmV1alpha1().Zones().Create(t.Context(), zone("b", nil), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		settle()
 		want("with another zone", "Succeeded", true, 2)
-		l.mu.Lock()
-		writes := l.writes
-		l.mu.Unlock()
+		f.mu.Lock()
+		writes := f.writes
+		f.mu.Unlock()
 		time.Sleep(time.Hour)
-		l.handlers.Group("cluster.x-k8s.io")
+		f.handlers.Group("cluster.x-k8s.io")
 		settle()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if writes != 4 || l.writes != writes {
-			t.Errorf("%d writes, and %d in an hour without changes; want 4 and none", writes, l.writes-writes)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if writes != 4 || f.writes != writes {
+			t.Errorf("%d writes, and %d in an hour without changes; want 4 and none", writes, f.writes-writes)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// setCondition sets a condition that this controller owns. settle later sets a missing transition time.
+// setCondition sets a condition that this controller owns. finishConditions later sets a missing transition time.
 func setCondition(m *machine, c metav1.Condition) {
 	c.Message = limitMessage(c.Message)
 	if old := conditions.Find(m.Status.Conditions, c.Type); old != nil {
@@ -86,9 +86,9 @@ var (
 	}
 )
 
-func rank(kind string) int {
-	if i := slices.Index(firstConditions, kind); i >= 0 {
+func rank(conditionType string) int {
+	if i := slices.Index(firstConditions, conditionType); i >= 0 {
 		return i
 	}
-	return len(firstConditions) + 1 + slices.Index(lastConditions, kind)
+	return len(firstConditions) + 1 + slices.Index(lastConditions, conditionType)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// ready returns the condition Ready of a referenced object.
+// ready returns the Ready condition of a referenced object.
 func ready(fields map[string]any) map[string]any {
 	c := map[string]any{"type": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 	for k, v := range fields {
@@ -27,7 +27,7 @@ func ready(fields map[string]any) map[string]any {
 	return c
 }
 
-// MB96-97, MC1-2, MT5-6, MT8-9
+// Behaviors MB96-97, MC1-2, MT5-6, MT8-9 of test/behaviours.
 func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 	const condition, secret = "InfrastructureReady", "BootstrapConfigReady"
 	with := func(kind, name string, status map[string]any) *unstructured.Unstructured {
@@ -43,26 +43,26 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 		want      string
 	}{
 		"Secret of the user":      {kind: secret, infra: infra(), want: "True DataSecretProvided "},
-		"bootstrap True":          {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "True", "reason": "Fine"}))), infra: infra(), kind: secret, want: "True Fine "},
-		"bootstrap False":         {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), infra: infra(), kind: secret, want: "False Bad no"},
-		"bootstrap no Ready":      {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
-		"bootstrap done":          {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
-		"bootstrap invalid":       {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status must be True, False or Unknown, not "Fine"`},
-		"bootstrap unread":        {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError cannot read ExampleConfig: " + contract.ErrUnreadable.Error()},
-		"bootstrap deleted":       {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
-		"bootstrap never existed": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
-		"bootstrap missing":       {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+		"bootstrap True":          {changes: changesOf(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "True", "reason": "Fine"}))), infra: infra(), kind: secret, want: "True Fine "},
+		"bootstrap False":         {changes: changesOf(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), infra: infra(), kind: secret, want: "False Bad no"},
+		"bootstrap no Ready":      {changes: changesOf(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
+		"bootstrap done":          {changes: changesOf(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
+		"bootstrap invalid":       {changes: changesOf(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status must be True, False or Unknown, not "Fine"`},
+		"bootstrap unread":        {changes: changesOf(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError cannot read ExampleConfig: " + contract.ErrUnreadable.Error()},
+		"bootstrap deleted":       {changes: changesOf(withConfig, deleted, created, annotated(preTerminate, "")), infra: provisionedInfra(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
+		"bootstrap never existed": {changes: changesOf(withConfig, deleted, annotated(preTerminate, "")), infra: provisionedInfra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+		"bootstrap missing":       {changes: changesOf(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
 
 		"infra True":                    {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True", "reason": "Fine", "message": "m"}))), kind: condition, want: "True Fine m"},
 		"infra True without reason":     {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True"}))), kind: condition, want: "True Ready "},
 		"infra False":                   {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), kind: condition, want: "False Bad no"},
 		"infra no Ready":                {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
-		"infra provisioned":             {infra: infraThere(), kind: condition, want: "True Ready "},
+		"infra provisioned":             {infra: provisionedInfra(), kind: condition, want: "True Ready "},
 		"infra invalid":                 {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status must be a string, not int64"},
 		"infra unread":                  {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError cannot read ExampleMachine: " + contract.ErrUnreadable.Error()},
-		"infra deleted with Machine":    {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
-		"infra never existed, deleting": {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
-		"infra deleted while running":   {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
+		"infra deleted with Machine":    {changes: changesOf(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
+		"infra never existed, deleting": {changes: changesOf(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
+		"infra deleted while running":   {changes: changesOf(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
 		"infra not created yet":         {kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
 	}
 	for name, test := range tests {
@@ -73,19 +73,19 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newFixture(t, objects...)
+			f := newFixture(t, objects...)
 			if test.unread != "" {
-				w.unread[test.unread] = contract.ErrUnreadable
+				f.unread[test.unread] = contract.ErrUnreadable
 			}
-			_, _ = w.tryReconcile() // The conditions are written even if the reconcile fails.
-			if is, message := w.condition(test.kind); is+" "+message != test.want {
+			_, _ = f.tryReconcile() // The conditions are written even if the reconcile fails.
+			if is, message := f.condition(test.kind); is+" "+message != test.want {
 				t.Errorf("%s is %q, want %q", test.kind, is+" "+message, test.want)
 			}
 		})
 	}
 }
 
-func cs(changes ...func(*machine)) []func(*machine) { return changes }
+func changesOf(changes ...func(*machine)) []func(*machine) { return changes }
 
 // created sets that the bootstrap data exists.
 func created(m *machine) {
@@ -93,18 +93,18 @@ func created(m *machine) {
 }
 
 func TestConditions_KeepTheTimeOfMirroredConditions(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
+	f := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
 		"conditions": []any{ready(map[string]any{"status": "False", "reason": "Bad"})},
 	}}))
-	w.reconcile()
-	c := conditions.Find(w.machine().Status.Conditions, "InfrastructureReady")
+	f.reconcile()
+	c := conditions.Find(f.machine().Status.Conditions, "InfrastructureReady")
 	if want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); !c.LastTransitionTime.Time.Equal(want) {
 		t.Errorf("transition time %s", c.LastTransitionTime)
 	}
 }
 
 // minReadySeconds counts from the transition time of Ready.
-func TestSettle_ChangesTheTimeOnlyWithTheStatus(t *testing.T) {
+func TestFinishConditions_ChangesTheTimeOnlyWithTheStatus(t *testing.T) {
 	before, reported := metav1.NewTime(began.Add(-time.Hour)), metav1.NewTime(began.Add(-time.Minute))
 	tests := map[string]struct {
 		was  []metav1.Condition
@@ -138,30 +138,30 @@ func TestSettle_ChangesTheTimeOnlyWithTheStatus(t *testing.T) {
 	}
 }
 
-// MB99, MC6
-func TestUpdating_FollowsTheAnnotations(t *testing.T) {
+// Behaviors MB99, MC6 of test/behaviours.
+func TestUpdating_DependsOnTheAnnotations(t *testing.T) {
 	begun := annotated(clusterv1alpha1.UpdateInProgressAnnotation, "")
 	pending := annotated(clusterv1alpha1.PendingHooksAnnotation, "Other,UpdateMachine")
 	for name, test := range map[string]struct {
 		changes []func(*machine)
 		want    string
 	}{
-		"not":           {nil, "False NotUpdating"},
-		"another hook":  {cs(annotated(clusterv1alpha1.PendingHooksAnnotation, "Other")), "False NotUpdating"},
-		"begun":         {cs(begun), "True InPlaceUpdating"},
-		"running":       {cs(begun, pending), "True InPlaceUpdating"},
-		"about to end":  {cs(pending), "True InPlaceUpdating"},
-		"it is deleted": {cs(begun, deleted, annotated(preTerminate, "")), "False NotUpdating"},
+		"not updating":  {nil, "False NotUpdating"},
+		"another hook":  {changesOf(annotated(clusterv1alpha1.PendingHooksAnnotation, "Other")), "False NotUpdating"},
+		"begun":         {changesOf(begun), "True InPlaceUpdating"},
+		"running":       {changesOf(begun, pending), "True InPlaceUpdating"},
+		"about to end":  {changesOf(pending), "True InPlaceUpdating"},
+		"it is deleted": {changesOf(begun, deleted, annotated(preTerminate, "")), "False NotUpdating"},
 	} {
-		w := newFixture(t, newMachine(test.changes...), newCluster(), infra())
-		w.reconcile()
-		if is, _ := w.condition("Updating"); is != test.want {
+		f := newFixture(t, newMachine(test.changes...), newCluster(), infra())
+		f.reconcile()
+		if is, _ := f.condition("Updating"); is != test.want {
 			t.Errorf("%s: Updating is %q, want %q", name, is, test.want)
 		}
 	}
 }
 
-// MB100, MC7
+// Behaviors MB100, MC7 of test/behaviours.
 func TestUpToDate_ComparesTemplates(t *testing.T) {
 	spec := func(change func(*clusterv1alpha1.MachineSpec)) func(*deployment) {
 		return func(d *deployment) { change(&d.Spec.Template.Spec) }
@@ -195,7 +195,7 @@ func TestUpToDate_ComparesTemplates(t *testing.T) {
 		"both":                             {deployment: func(d *deployment) { at(began.Add(-time.Minute))(d); d.Spec.Template.Spec.Version = "v2" }, want: "False NotUpToDate * Version , v2 required\n* MachineDeployment spec.rollout.after expired"},
 		"updated in place":                 {updating: true, want: "False Updating * In-place update in progress"},
 		"another kubelet": {
-			machine: cs(func(m *machine) {
+			machine: changesOf(func(m *machine) {
 				m.Spec.Version, m.Status.NodeInfo = "v2", &clusterv1alpha1.NodeSystemInfo{KubeletVersion: "v1"}
 			}), want: "False Updating * Node.status.nodeInfo.kubeletVersion v1, v2 required",
 		},
@@ -219,7 +219,8 @@ func TestUpToDate_ComparesTemplates(t *testing.T) {
 	}
 }
 
-// MB81, MB100: a standalone Machine, or one in a standalone MachineSet, has no template to compare with.
+// Behaviors MB81, MB100 of test/behaviours: a standalone Machine, or one in a standalone MachineSet, has no template to
+// compare with.
 func TestUpToDate_IsSetOnlyForMachinesOfDeployments(t *testing.T) {
 	for name, test := range map[string]struct {
 		objects []runtime.Object
@@ -230,23 +231,23 @@ func TestUpToDate_IsSetOnlyForMachinesOfDeployments(t *testing.T) {
 		"of an orphaned set": {[]runtime.Object{ownedMachine(), newSet()}, false},
 		"of a deployment":    {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},
 	} {
-		w := newFixture(t, append(test.objects, newCluster(), infra())...)
-		w.reconcile()
-		if is, _ := w.condition("UpToDate"); (is != "") != test.has {
+		f := newFixture(t, append(test.objects, newCluster(), infra())...)
+		f.reconcile()
+		if is, _ := f.condition("UpToDate"); (is != "") != test.has {
 			t.Errorf("%s: UpToDate is %q", name, is)
 		}
 	}
-	w := newFixture(t, ownedMachine(), newCluster(), infra())
-	w.expectError("reading MachineSet ns/s, the owner of Machine m")
-	w = newFixture(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
+	f := newFixture(t, ownedMachine(), newCluster(), infra())
+	f.expectError("reading MachineSet ns/s, the owner of Machine m")
+	f = newFixture(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
 		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "MachineDeployment", Name: "d", UID: "uid-d", Controller: pointer(true)}}
 	}))
-	w.expectError("reading MachineDeployment ns/d, the owner of Machine m")
-	w.edit(deleted)
-	w.reconcile()
+	f.expectError("reading MachineDeployment ns/d, the owner of Machine m")
+	f.edit(deleted)
+	f.reconcile()
 }
 
-// MB104, MC9
+// Behaviors MB104, MC9 of test/behaviours.
 func TestAvailable_WaitsForMinReadySeconds(t *testing.T) {
 	m := newMachine(func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) })
 	is := func(status metav1.ConditionStatus, since time.Duration) metav1.Condition {
@@ -267,35 +268,35 @@ func TestAvailable_WaitsForMinReadySeconds(t *testing.T) {
 			t.Errorf("%s: Available is %q, %s left", name, got, left)
 		}
 	}
-	w := newFixture(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
-	if got := w.reconcile().RequeueAfter; got != 60*time.Second {
+	f := newFixture(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), provisionedInfra(), newNode())
+	if got := f.reconcile().RequeueAfter; got != 60*time.Second {
 		t.Errorf("requeued after %s", got)
 	}
 }
 
-// MB105, MT13: each change of the phase sets lastUpdated.
-func TestPhase_FollowsTheLifecycle(t *testing.T) {
-	w := newFixture(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
+// Behaviors MB105, MT13 of test/behaviours: each change of the phase sets lastUpdated.
+func TestPhase_DependsOnTheStageOfTheLifecycle(t *testing.T) {
+	f := newFixture(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
 	expect := func(want clusterv1alpha1.MachinePhase) {
 		t.Helper()
-		w.now = w.now.Add(time.Minute)
-		w.reconcile()
-		if m := w.machine(); m.Status.Phase != want || !m.Status.LastUpdated.Time.Equal(w.now) {
-			t.Errorf("phase %s since %s, want %s since %s", m.Status.Phase, m.Status.LastUpdated, want, w.now)
+		f.now = f.now.Add(time.Minute)
+		f.reconcile()
+		if m := f.machine(); m.Status.Phase != want || !m.Status.LastUpdated.Time.Equal(f.now) {
+			t.Errorf("phase %s since %s, want %s since %s", m.Status.Phase, m.Status.LastUpdated, want, f.now)
 		}
 	}
 	expect(clusterv1alpha1.MachinePhasePending)
-	w.set("ExampleConfig", "b", "made", "status", "dataSecretName")
-	w.set("ExampleConfig", "b", true, "status", "initialization", "dataSecretCreated")
+	f.set("ExampleConfig", "b", "made", "status", "dataSecretName")
+	f.set("ExampleConfig", "b", true, "status", "initialization", "dataSecretCreated")
 	expect(clusterv1alpha1.MachinePhaseProvisioning)
-	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
-	w.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
+	f.set("ExampleMachine", "i", providerID, "spec", "providerID")
+	f.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
 	expect(clusterv1alpha1.MachinePhaseProvisioned)
-	w.add(newNode())
+	f.add(newNode())
 	expect(clusterv1alpha1.MachinePhaseRunning)
-	w.edit(annotated(clusterv1alpha1.UpdateInProgressAnnotation, ""))
+	f.edit(annotated(clusterv1alpha1.UpdateInProgressAnnotation, ""))
 	expect(clusterv1alpha1.MachinePhaseUpdating)
-	w.edit(func(m *machine) { m.Annotations = nil; deleted(m); annotated(preDrain, "")(m) })
+	f.edit(func(m *machine) { m.Annotations = nil; deleted(m); annotated(preDrain, "")(m) })
 	expect(clusterv1alpha1.MachinePhaseDeleting)
 
 	own := newFixture(t, newMachine(), newCluster(), infra())
@@ -305,7 +306,7 @@ func TestPhase_FollowsTheLifecycle(t *testing.T) {
 	}
 }
 
-// MC24: a Machine with a terminal failure is not shown as Running.
+// Behaviors MC24 of test/behaviours: a Machine with a terminal failure is not shown as Running.
 func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 	failure := func(o *unstructured.Unstructured, field, text string) *unstructured.Unstructured {
 		if err := unstructured.SetNestedField(o.Object, text, "status", field); err != nil {
@@ -326,22 +327,22 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 			condition: "InfrastructureReady", says: "False NotReady ExampleMachine reports a failure: out of hosts",
 		},
 		"infrastructure reports a reason": {
-			changes: cs(running), infra: failure(infraThere(), "failureReason", "NoHosts"), want: "Failed",
+			changes: changesOf(running), infra: failure(provisionedInfra(), "failureReason", "NoHosts"), want: "Failed",
 			condition: "InfrastructureReady", says: "False NoHosts ExampleMachine reports a failure: NoHosts",
 		},
 		"bootstrap object reports a message": {
-			changes: cs(withConfig), bootstrap: failure(config(map[string]any{}), "failureMessage", "out of hosts"), infra: infra(), want: "Failed",
+			changes: changesOf(withConfig), bootstrap: failure(config(map[string]any{}), "failureMessage", "out of hosts"), infra: infra(), want: "Failed",
 			condition: "BootstrapConfigReady", says: "False NotReady ExampleConfig reports a failure: out of hosts",
 		},
 		"infrastructure was deleted": {
-			changes: cs(running), want: "Failed",
+			changes: changesOf(running), want: "Failed",
 			condition: "InfrastructureReady", says: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists",
 		},
 		"infrastructure does not exist yet": {
 			want: "Provisioning", condition: "InfrastructureReady", says: "False ObjectDoesNotExist ExampleMachine does not exist",
 		},
 		"the Machine is being deleted": {
-			changes: cs(running, deleted, annotated(preDrain, "")), infra: failure(infraThere(), "failureMessage", "out of hosts"), want: "Deleting",
+			changes: changesOf(running, deleted, annotated(preDrain, "")), infra: failure(provisionedInfra(), "failureMessage", "out of hosts"), want: "Deleting",
 			condition: "InfrastructureReady", says: "False NotReady ExampleMachine reports a failure: out of hosts",
 		},
 	}
@@ -353,12 +354,12 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newFixture(t, objects...)
-			_, _ = w.tryReconcile() // Deleted infrastructure is also an error.
-			if got := string(w.machine().Status.Phase); got != test.want {
+			f := newFixture(t, objects...)
+			_, _ = f.tryReconcile() // Deleted infrastructure is also an error.
+			if got := string(f.machine().Status.Phase); got != test.want {
 				t.Errorf("phase %s, want %s", got, test.want)
 			}
-			if is, message := w.condition(test.condition); is+" "+message != test.says {
+			if is, message := f.condition(test.condition); is+" "+message != test.says {
 				t.Errorf("%s is %q, want %q", test.condition, is+" "+message, test.says)
 			}
 		})
@@ -366,12 +367,12 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 }
 
 func TestConditions_AreSorted(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) {
+	f := newFixture(t, newMachine(func(m *machine) {
 		m.Status.Conditions = []metav1.Condition{{Type: "Zebra", Status: "True"}, {Type: "APIServerPodHealthy", Status: "True"}, {Type: "HealthCheckSucceeded", Status: "True"}}
 	}), newCluster(), infra())
-	w.reconcile()
+	f.reconcile()
 	var got []string
-	for _, c := range w.machine().Status.Conditions {
+	for _, c := range f.machine().Status.Conditions {
 		got = append(got, c.Type)
 	}
 	want := []string{

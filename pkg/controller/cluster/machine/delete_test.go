@@ -25,63 +25,63 @@ const (
 	preTerminate = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 )
 
-func (w *fixture) stage() string {
-	w.t.Helper()
-	if d := w.machine().Status.Deletion; d != nil {
+func (f *fixture) stage() string {
+	f.t.Helper()
+	if d := f.machine().Status.Deletion; d != nil {
 		return string(d.Stage)
 	}
 	return ""
 }
 
 // hasNode reports whether Node "n" exists.
-func (w *fixture) hasNode() bool {
-	w.t.Helper()
-	nodes, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
+func (f *fixture) hasNode() bool {
+	f.t.Helper()
+	nodes, err := f.workload.CoreV1().Nodes().List(f.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return len(nodes.Items) > 0
 }
 
-// MB115, MB117, MC17, MT16
+// Behaviors MB115, MB117, MC17, MT16 of test/behaviours.
 func TestDeletion_WaitsForPreDrainHooksBeforeTheDrain(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted, annotated(preDrain+"/b", "x"), annotated(preDrain+"/a", "")), newCluster(), infraThere(), newNode())
-	if got := w.reconcile(); got.RequeueAfter != 0 {
+	f := newFixture(t, newMachine(running, deleted, annotated(preDrain+"/b", "x"), annotated(preDrain+"/a", "")), newCluster(), provisionedInfra(), newNode())
+	if got := f.reconcile(); got.RequeueAfter != 0 {
 		t.Errorf("requeued after %s", got.RequeueAfter)
 	}
-	w.expect("Deleting", "True WaitingForPreDrainHook", "Waiting for pre-drain hooks to succeed (hooks: "+preDrain+"/a,"+preDrain+"/b)")
-	if at := w.machine().Status.Deletion.WaitForPreDrainHookStartTime; at == nil || !at.Time.Equal(began) || w.stage() != "PreDrainHook" {
-		t.Errorf("deletion %+v", w.machine().Status.Deletion)
+	f.expect("Deleting", "True WaitingForPreDrainHook", "Waiting for pre-drain hooks to succeed (hooks: "+preDrain+"/a,"+preDrain+"/b)")
+	if at := f.machine().Status.Deletion.WaitForPreDrainHookStartTime; at == nil || !at.Time.Equal(began) || f.stage() != "PreDrainHook" {
+		t.Errorf("deletion %+v", f.machine().Status.Deletion)
 	}
-	w.now = w.now.Add(time.Minute)
-	w.edit(func(m *machine) { delete(m.Annotations, preDrain+"/a") })
-	w.reconcile()
-	if at := w.machine().Status.Deletion.WaitForPreDrainHookStartTime; !at.Time.Equal(began) || w.drained > 0 {
-		t.Errorf("start time %s, drained %d times", at, w.drained)
+	f.now = f.now.Add(time.Minute)
+	f.edit(func(m *machine) { delete(m.Annotations, preDrain+"/a") })
+	f.reconcile()
+	if at := f.machine().Status.Deletion.WaitForPreDrainHookStartTime; !at.Time.Equal(began) || f.drained > 0 {
+		t.Errorf("start time %s, drained %d times", at, f.drained)
 	}
-	w.edit(func(m *machine) { m.Annotations = nil })
-	if w.reconcile(); w.drained != 1 {
+	f.edit(func(m *machine) { m.Annotations = nil })
+	if f.reconcile(); f.drained != 1 {
 		t.Error("the drain did not start after the removal of the last hook")
 	}
 }
 
-// MB116, MC18, MT23
+// Behaviors MB116, MC18, MT23 of test/behaviours.
 func TestDeletion_AlwaysWaitsForPreTerminateHooks(t *testing.T) {
 	for name, cluster := range map[string]*cluster{
 		"drained Node":               newCluster(),
 		"the Cluster is deleted too": newCluster(func(c *cluster) { c.DeletionTimestamp = pointer(metav1.NewTime(began)) }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, newMachine(running, deleted, annotated(preTerminate, "")), cluster, infraThere(), newNode())
-			if got := w.reconcile(); got.RequeueAfter != 0 {
+			f := newFixture(t, newMachine(running, deleted, annotated(preTerminate, "")), cluster, provisionedInfra(), newNode())
+			if got := f.reconcile(); got.RequeueAfter != 0 {
 				t.Errorf("requeued after %s", got.RequeueAfter)
 			}
-			w.expect("Deleting", "True WaitingForPreTerminateHook", "Waiting for pre-terminate hooks to succeed (hooks: "+preTerminate+")")
-			if w.object("ExampleMachine", "i") == nil || w.machine().Status.Deletion.WaitForPreTerminateHookStartTime == nil {
+			f.expect("Deleting", "True WaitingForPreTerminateHook", "Waiting for pre-terminate hooks to succeed (hooks: "+preTerminate+")")
+			if f.object("ExampleMachine", "i") == nil || f.machine().Status.Deletion.WaitForPreTerminateHookStartTime == nil {
 				t.Error("the deletion did not wait for the hook")
 			}
-			w.edit(func(m *machine) { m.Annotations = nil })
-			if w.reconcile(); w.object("ExampleMachine", "i") != nil {
+			f.edit(func(m *machine) { m.Annotations = nil })
+			if f.reconcile(); f.object("ExampleMachine", "i") != nil {
 				t.Error("the infrastructure still exists after the removal of the hook")
 			}
 		})
@@ -90,48 +90,48 @@ func TestDeletion_AlwaysWaitsForPreTerminateHooks(t *testing.T) {
 
 // Attached disks would be deleted with the machine.
 func TestDeletion_WaitsForVolumesWhileTheirStateIsUnknown(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
-	w.detachErr = errors.New("VolumeAttachments cannot be read")
-	w.expectError("VolumeAttachments cannot be read")
-	if w.stage() != "VolumeDetach" || w.object("ExampleMachine", "i") == nil {
-		t.Errorf("stage %s, infrastructure exists: %t", w.stage(), w.object("ExampleMachine", "i") != nil)
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
+	f.detachErr = errors.New("VolumeAttachments cannot be read")
+	f.expectError("VolumeAttachments cannot be read")
+	if f.stage() != "VolumeDetach" || f.object("ExampleMachine", "i") == nil {
+		t.Errorf("stage %s, infrastructure exists: %t", f.stage(), f.object("ExampleMachine", "i") != nil)
 	}
-	w.expect("Deleting", "True WaitingForVolumeDetach", "Error waiting for volumes to be detached from Node n: VolumeAttachments cannot be read")
+	f.expect("Deleting", "True WaitingForVolumeDetach", "Error waiting for volumes to be detached from Node n: VolumeAttachments cannot be read")
 }
 
-// MB118, MD4: Cluster API treats an object that cannot be read as deleted. It then skips drain and detach, and waits
-// forever with a pre-terminate hook.
+// Behaviors MB118, MD4 of test/behaviours: Cluster API treats an object that cannot be read as deleted. It then skips
+// drain and detach, and waits forever with a pre-terminate hook.
 func TestDeletion_WaitsWhileInfrastructureCannotBeRead(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted, annotated(preTerminate, "")), newCluster(), infraThere(), newNode())
-	w.unread["ExampleMachine"] = errors.New("the server is down")
-	w.draining = drain.Result{Message: "not yet"}
-	w.expectError("the server is down")
-	if w.stage() != "Drain" || w.drained != 1 {
-		t.Fatalf("stage %s, drained %d times", w.stage(), w.drained)
+	f := newFixture(t, newMachine(running, deleted, annotated(preTerminate, "")), newCluster(), provisionedInfra(), newNode())
+	f.unread["ExampleMachine"] = errors.New("the server is down")
+	f.draining = drain.Result{Message: "not yet"}
+	f.expectError("the server is down")
+	if f.stage() != "Drain" || f.drained != 1 {
+		t.Fatalf("stage %s, drained %d times", f.stage(), f.drained)
 	}
-	delete(w.unread, "ExampleMachine")
-	w.now = w.now.Add(drain.Retry)
-	w.reconcile()
-	if w.stage() != "Drain" || w.drained != 2 {
-		t.Fatalf("stage %s, drained %d times", w.stage(), w.drained)
+	delete(f.unread, "ExampleMachine")
+	f.now = f.now.Add(drain.Retry)
+	f.reconcile()
+	if f.stage() != "Drain" || f.drained != 2 {
+		t.Fatalf("stage %s, drained %d times", f.stage(), f.drained)
 	}
-	w.now, w.draining, w.detaching = w.now.Add(drain.Retry), drain.Result{Done: true}, drain.Result{Message: "a disk"}
-	w.reconcile()
-	if w.stage() != "VolumeDetach" || w.detached != 1 {
-		t.Fatalf("stage %s, detached %d times", w.stage(), w.detached)
+	f.now, f.draining, f.detaching = f.now.Add(drain.Retry), drain.Result{Done: true}, drain.Result{Message: "a disk"}
+	f.reconcile()
+	if f.stage() != "VolumeDetach" || f.detached != 1 {
+		t.Fatalf("stage %s, detached %d times", f.stage(), f.detached)
 	}
-	w.edit(func(m *machine) { m.Annotations = nil })
-	w.detaching = drain.Result{Done: true}
-	w.unread["ExampleMachine"] = errors.New("the server is down")
-	w.expectError("the server is down")
-	w.expect("Deleting", "True InternalError", "Failed to delete ExampleMachine: the server is down")
-	if w.stage() != "Infrastructure" || w.object("ExampleMachine", "i") == nil {
-		t.Errorf("stage %s", w.stage())
+	f.edit(func(m *machine) { m.Annotations = nil })
+	f.detaching = drain.Result{Done: true}
+	f.unread["ExampleMachine"] = errors.New("the server is down")
+	f.expectError("the server is down")
+	f.expect("Deleting", "True InternalError", "Failed to delete ExampleMachine: the server is down")
+	if f.stage() != "Infrastructure" || f.object("ExampleMachine", "i") == nil {
+		t.Errorf("stage %s", f.stage())
 	}
 }
 
-// MB119, MB141, MT17, MT20, MT30-31
-func TestDeletion_SkipsUselessDrainAndDetach(t *testing.T) {
+// Behaviors MB119, MB141, MT17, MT20, MT30-31 of test/behaviours.
+func TestDeletion_SkipsUnneededDrainAndDetach(t *testing.T) {
 	seconds := func(n int32) func(*machine) {
 		return func(m *machine) {
 			m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{NodeDrainTimeoutSeconds: &n, NodeVolumeDetachTimeoutSeconds: &n}
@@ -148,18 +148,18 @@ func TestDeletion_SkipsUselessDrainAndDetach(t *testing.T) {
 		infra          runtime.Object
 		drain, volumes bool
 	}{
-		"as usual":                     {infra: infraThere(), drain: true, volumes: true},
-		"excluded from drain":          {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeNodeDrainingAnnotation, "")}, infra: infraThere(), volumes: true},
-		"excluded from detach":         {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation, "")}, infra: infraThere(), drain: true},
+		"as usual":                     {infra: provisionedInfra(), drain: true, volumes: true},
+		"excluded from drain":          {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeNodeDrainingAnnotation, "")}, infra: provisionedInfra(), volumes: true},
+		"excluded from detach":         {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation, "")}, infra: provisionedInfra(), drain: true},
 		"infrastructure deleted":       {},
-		"infrastructure being deleted": {infra: goes(infraThere())},
+		"infrastructure being deleted": {infra: markDeleting(provisionedInfra())},
 		"waiting for a later hook": {changes: []func(*machine){func(m *machine) {
 			m.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "PreTerminateHook"}
-		}}, infra: infraThere()},
-		"timeout expired":               {changes: []func(*machine){seconds(60), since(60 * time.Second)}, infra: infraThere()},
-		"in time":                       {changes: []func(*machine){seconds(60), since(59 * time.Second)}, infra: infraThere(), drain: true, volumes: true},
-		"0 means no timeout":            {changes: []func(*machine){seconds(0), since(time.Hour)}, infra: infraThere(), drain: true, volumes: true},
-		"timeout counts from the stage": {changes: []func(*machine){seconds(60)}, infra: infraThere(), drain: true, volumes: true},
+		}}, infra: provisionedInfra()},
+		"timeout expired":               {changes: []func(*machine){seconds(60), since(60 * time.Second)}, infra: provisionedInfra()},
+		"in time":                       {changes: []func(*machine){seconds(60), since(59 * time.Second)}, infra: provisionedInfra(), drain: true, volumes: true},
+		"0 means no timeout":            {changes: []func(*machine){seconds(0), since(time.Hour)}, infra: provisionedInfra(), drain: true, volumes: true},
+		"timeout counts from the stage": {changes: []func(*machine){seconds(60)}, infra: provisionedInfra(), drain: true, volumes: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,126 +167,127 @@ func TestDeletion_SkipsUselessDrainAndDetach(t *testing.T) {
 			if test.infra != nil {
 				objects = append(objects, test.infra)
 			}
-			w := newFixture(t, objects...)
-			w.reconcile()
-			if w.drained > 0 != test.drain || w.detached > 0 != test.volumes {
-				t.Errorf("drained %d times, detached %d times", w.drained, w.detached)
+			f := newFixture(t, objects...)
+			f.reconcile()
+			if f.drained > 0 != test.drain || f.detached > 0 != test.volumes {
+				t.Errorf("drained %d times, detached %d times", f.drained, f.detached)
 			}
 		})
 	}
 }
 
-// MB98, MB123, MC5, MC30, MT17-18
+// Behaviors MB98, MB123, MC5, MC30, MT17-18 of test/behaviours.
 func TestDeletion_ReportsALongDrainAndChecksItEveryTwentySeconds(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
 	const message = "Drain not completed yet (started at 2026-05-01T12:00:00Z):\n* Pod ns/a: waiting"
-	w.draining = drain.Result{Message: message}
-	if got := w.reconcile(); got.RequeueAfter != 20*time.Second {
+	f.draining = drain.Result{Message: message}
+	if got := f.reconcile(); got.RequeueAfter != 20*time.Second {
 		t.Errorf("requeued after %s", got.RequeueAfter)
 	}
-	w.expect("Deleting", "True DrainingNode", message)
-	w.expect("Ready", "False NotReady", "* Deleting: Machine deletion in progress, stage: DrainingNode")
-	w.now = w.now.Add(time.Second)
-	if got := w.reconcile(); got.RequeueAfter != 19*time.Second || w.drained != 1 {
-		t.Errorf("an event after 1 s: requeued after %s, drained %d times", got.RequeueAfter, w.drained)
+	f.expect("Deleting", "True DrainingNode", message)
+	f.expect("Ready", "False NotReady", "* Deleting: Machine deletion in progress, stage: DrainingNode")
+	f.now = f.now.Add(time.Second)
+	if got := f.reconcile(); got.RequeueAfter != 19*time.Second || f.drained != 1 {
+		t.Errorf("an event after 1 s: requeued after %s, drained %d times", got.RequeueAfter, f.drained)
 	}
-	w.edit(annotated(clusterv1alpha1.ExcludeNodeDrainingAnnotation, ""))
-	if w.reconcile(); w.stage() == "Drain" {
+	f.edit(annotated(clusterv1alpha1.ExcludeNodeDrainingAnnotation, ""))
+	if f.reconcile(); f.stage() == "Drain" {
 		t.Error("a change of the Machine itself was ignored")
 	}
 }
 
-// MC31, MT14, MT19-22, MT24-27: each stage runs once, in the order of the table, with one event.
+// Behaviors MC31, MT14, MT19-22, MT24-27 of test/behaviours: each stage runs once, in the order of the table, with one
+// event.
 func TestDeletion_RunsAllStagesInOrder(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted, withConfig), newCluster(), infraThere(), config(nil), newNode())
+	f := newFixture(t, newMachine(running, deleted, withConfig), newCluster(), provisionedInfra(), config(nil), newNode())
 	finalize := true
 	for _, kind := range []string{"examplemachines", "exampleconfigs"} {
-		w.others.PrependReactor("delete", kind, func(a clienttesting.Action) (bool, runtime.Object, error) {
+		f.others.PrependReactor("delete", kind, func(a clienttesting.Action) (bool, runtime.Object, error) {
 			name := a.(clienttesting.DeleteAction).GetName()
 			of := map[string]string{"i": "ExampleMachine", "b": "ExampleConfig"}[name]
 			if finalize {
-				w.set(of, name, began.Format(time.RFC3339), "metadata", "deletionTimestamp")
+				f.set(of, name, began.Format(time.RFC3339), "metadata", "deletionTimestamp")
 			}
 			return finalize, nil, nil
 		})
 	}
-	w.detaching = drain.Result{Message: "a disk"}
-	w.reconcile()
-	w.expect("Deleting", "True WaitingForVolumeDetach", "a disk")
-	w.now, w.detaching = w.now.Add(detach.Retry), drain.Result{Done: true}
-	w.reconcile()
-	w.expect("Deleting", "True WaitingForInfrastructureDeletion", "Waiting for ExampleMachine to be deleted")
-	w.reconcile()
-	w.remove("ExampleMachine", "i")
-	w.reconcile()
-	w.expect("Deleting", "True WaitingForBootstrapDeletion", "Waiting for ExampleConfig to be deleted")
-	if !w.hasNode() {
+	f.detaching = drain.Result{Message: "a disk"}
+	f.reconcile()
+	f.expect("Deleting", "True WaitingForVolumeDetach", "a disk")
+	f.now, f.detaching = f.now.Add(detach.Retry), drain.Result{Done: true}
+	f.reconcile()
+	f.expect("Deleting", "True WaitingForInfrastructureDeletion", "Waiting for ExampleMachine to be deleted")
+	f.reconcile()
+	f.remove("ExampleMachine", "i")
+	f.reconcile()
+	f.expect("Deleting", "True WaitingForBootstrapDeletion", "Waiting for ExampleConfig to be deleted")
+	if !f.hasNode() {
 		t.Error("the Node is deleted before the bootstrap object")
 	}
-	w.remove("ExampleConfig", "b")
-	w.reconcile()
-	if w.hasNode() || len(w.machine().Finalizers) != 0 {
-		t.Errorf("Node exists: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
+	f.remove("ExampleConfig", "b")
+	f.reconcile()
+	if f.hasNode() || len(f.machine().Finalizers) != 0 {
+		t.Errorf("Node exists: %t, finalizers %v", f.hasNode(), f.machine().Finalizers)
 	}
-	if diff := cmp.Diff([]string{"SuccessfulDrainNode", "NodeVolumesDetached"}, w.eventReasons()); diff != "" {
+	if diff := cmp.Diff([]string{"SuccessfulDrainNode", "NodeVolumesDetached"}, f.eventReasons()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if w.drained != 1 {
-		t.Errorf("drained %d times", w.drained)
+	if f.drained != 1 {
+		t.Errorf("drained %d times", f.drained)
 	}
 }
 
-// MB20, MT24
+// Behaviors MB20, MT24 of test/behaviours.
 func TestDeletion_DeletesEachObjectOnceAndWaits(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
 	deletes := 0
-	w.others.PrependReactor("delete", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+	f.others.PrependReactor("delete", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		deletes++
-		w.set("ExampleMachine", "i", began.Format(time.RFC3339), "metadata", "deletionTimestamp")
+		f.set("ExampleMachine", "i", began.Format(time.RFC3339), "metadata", "deletionTimestamp")
 		return true, nil, nil
 	})
 	for range 3 {
-		w.reconcile()
+		f.reconcile()
 	}
-	if deletes != 1 || w.stage() != "Infrastructure" {
-		t.Errorf("deleted %d times, stage %s", deletes, w.stage())
+	if deletes != 1 || f.stage() != "Infrastructure" {
+		t.Errorf("deleted %d times, stage %s", deletes, f.stage())
 	}
 }
 
 func TestDeletion_KeepsObjectsOfOtherControllers(t *testing.T) {
-	o := infraThere()
+	o := provisionedInfra()
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x", Controller: pointer(true)}})
-	w := newFixture(t, newMachine(running, deleted), newCluster(), o, newNode())
-	w.reconcile()
-	if len(w.machine().Finalizers) != 0 || w.object("ExampleMachine", "i") == nil {
-		t.Errorf("finalizers %v", w.machine().Finalizers)
+	f := newFixture(t, newMachine(running, deleted), newCluster(), o, newNode())
+	f.reconcile()
+	if len(f.machine().Finalizers) != 0 || f.object("ExampleMachine", "i") == nil {
+		t.Errorf("finalizers %v", f.machine().Finalizers)
 	}
 }
 
-// MB14
+// Behaviors MB14 of test/behaviours.
 func TestDeletion_KeepsOtherFinalizers(t *testing.T) {
-	w := newFixture(t, newMachine(deleted, func(m *machine) { m.Finalizers = append(m.Finalizers, "other") }), newCluster())
-	w.reconcile()
-	if diff := cmp.Diff([]string{"other"}, w.machine().Finalizers); diff != "" {
+	f := newFixture(t, newMachine(deleted, func(m *machine) { m.Finalizers = append(m.Finalizers, "other") }), newCluster())
+	f.reconcile()
+	if diff := cmp.Diff([]string{"other"}, f.machine().Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	w.expect("Deleting", "True DeletionCompleted", "Deletion completed")
-	w.writes()
-	w.reconcile()
-	if n := w.writes(); n != 0 {
+	f.expect("Deleting", "True DeletionCompleted", "Deletion completed")
+	f.writes()
+	f.reconcile()
+	if n := f.writes(); n != 0 {
 		t.Errorf("%d writes after its own finalizer was removed", n)
 	}
 }
 
 // The drain needs the labels of Machine and Cluster to select rules.
 func TestDeletion_PassesMachineClusterAndNodeToTheDrain(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(func(c *cluster) { c.Labels = map[string]string{"a": "b"} }), infraThere(), newNode())
+	f := newFixture(t, newMachine(running, deleted), newCluster(func(c *cluster) { c.Labels = map[string]string{"a": "b"} }), provisionedInfra(), newNode())
 	var got drain.Input
-	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
+	f.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 		got = in
 		return drain.Result{Message: "no"}, nil
 	}
-	w.reconcile()
+	f.reconcile()
 	if got.Node != "n" || got.ProviderID != providerID || got.Cluster["a"] != "b" || got.Machine[clusterv1alpha1.ClusterNameLabel] != "c" || !got.Started.Equal(began) {
 		t.Errorf("input %+v", got)
 	}

@@ -28,85 +28,85 @@ func atNode(seconds *int32) *machine {
 	})
 }
 
-// MB146-150, MD3, MT32: the timeout starts at the first attempt. In Cluster API it starts with the deletion of the
-// Machine, so that it may expire before this stage.
+// Behaviors MB146-150, MD3, MT32 of test/behaviours: the timeout starts at the first attempt. In Cluster API it starts
+// with the deletion of the Machine, so that it may expire before this stage.
 func TestDeleteNode_HasItsOwnTimeout(t *testing.T) {
-	w := newFixture(t, atNode(pointer[int32](10)), newCluster(), newNode())
+	f := newFixture(t, atNode(pointer[int32](10)), newCluster(), newNode())
 	broken := true
-	w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return broken, nil, errors.New("out of order")
+	f.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return broken, nil, errors.New("internal error")
 	})
-	w.expectError("deleting Node n: out of order")
-	w.expect("Deleting", "True DeletingNode", "Error deleting Node n: out of order")
-	w.now = w.now.Add(9 * time.Second)
-	w.expectError("out of order")
-	w.now = w.now.Add(time.Second)
-	w.reconcile()
-	if len(w.machine().Finalizers) != 0 || !w.hasNode() {
-		t.Errorf("after the timeout: finalizers %v", w.machine().Finalizers)
+	f.expectError("deleting Node n: internal error")
+	f.expect("Deleting", "True DeletingNode", "Error deleting Node n: internal error")
+	f.now = f.now.Add(9 * time.Second)
+	f.expectError("internal error")
+	f.now = f.now.Add(time.Second)
+	f.reconcile()
+	if len(f.machine().Finalizers) != 0 || !f.hasNode() {
+		t.Errorf("after the timeout: finalizers %v", f.machine().Finalizers)
 	}
 
 	for _, seconds := range []*int32{nil, pointer[int32](0)} {
-		w := newFixture(t, atNode(seconds), newCluster(), newNode())
-		w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, errors.New("out of order")
+		f := newFixture(t, atNode(seconds), newCluster(), newNode())
+		f.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, errors.New("internal error")
 		})
-		w.expectError("out of order")
-		w.now = w.now.Add(24 * time.Hour)
-		w.expectError("out of order")
+		f.expectError("internal error")
+		f.now = f.now.Add(24 * time.Hour)
+		f.expectError("internal error")
 	}
 }
 
 func TestDeleteNode_KeepsNodesOfOtherMachines(t *testing.T) {
 	n := newNode()
 	n.Spec.ProviderID = "example://2"
-	w := newFixture(t, atNode(nil), newCluster(), n)
-	w.reconcile()
-	if !w.hasNode() || len(w.machine().Finalizers) != 0 {
-		t.Errorf("Node exists: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
+	f := newFixture(t, atNode(nil), newCluster(), n)
+	f.reconcile()
+	if !f.hasNode() || len(f.machine().Finalizers) != 0 {
+		t.Errorf("Node exists: %t, finalizers %v", f.hasNode(), f.machine().Finalizers)
 	}
 }
 
 // Another Node may have the name when the API server deletes it.
 func TestDeleteNode_DeletesOnlyTheNodeThatWasRead(t *testing.T) {
-	w := newFixture(t, atNode(nil), newCluster(), newNode())
-	w.workload.PrependReactor("delete", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	f := newFixture(t, atNode(nil), newCluster(), newNode())
+	f.workload.PrependReactor("delete", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		p := a.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
 		if p == nil || p.UID == nil {
 			return false, nil, nil // Without a precondition, any Node of the name is deleted.
 		}
 		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "n", fmt.Errorf("the UID in the precondition is %s, but the object has another", *p.UID))
 	})
-	w.expectError("the UID in the precondition is uid-n")
-	if !w.hasNode() {
+	f.expectError("the UID in the precondition is uid-n")
+	if !f.hasNode() {
 		t.Error("another Node of the name was deleted")
 	}
 }
 
 // Without a connection the state of the Node is unknown: each stage waits for its timeout.
 func TestDeletion_WaitsForAnUnreachableClusterUntilTheTimeout(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted, func(m *machine) {
+	f := newFixture(t, newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{
 			NodeDrainTimeoutSeconds: pointer[int32](60), NodeVolumeDetachTimeoutSeconds: pointer[int32](30), NodeDeletionTimeoutSeconds: pointer[int32](10),
 		}
-	}), newCluster(), infraThere(), newNode())
-	w.down = workload.ErrNotConnected
+	}), newCluster(), provisionedInfra(), newNode())
+	f.down = workload.ErrNotConnected
 	for _, step := range []struct {
 		stage string
 		after time.Duration
 	}{{"Drain", 60 * time.Second}, {"VolumeDetach", 30 * time.Second}} {
-		if got := w.reconcile().RequeueAfter; got != step.after || w.stage() != step.stage {
-			t.Fatalf("requeued after %s, stage %s; want %s, %s", got, w.stage(), step.after, step.stage)
+		if got := f.reconcile().RequeueAfter; got != step.after || f.stage() != step.stage {
+			t.Fatalf("requeued after %s, stage %s; want %s, %s", got, f.stage(), step.after, step.stage)
 		}
-		w.now = w.now.Add(step.after)
+		f.now = f.now.Add(step.after)
 	}
-	w.reconcile()
-	if got := w.reconcile().RequeueAfter; got != 10*time.Second || w.stage() != "Node" {
-		t.Fatalf("requeued after %s, stage %s", got, w.stage())
+	f.reconcile()
+	if got := f.reconcile().RequeueAfter; got != 10*time.Second || f.stage() != "Node" {
+		t.Fatalf("requeued after %s, stage %s", got, f.stage())
 	}
-	w.now = w.now.Add(10 * time.Second)
-	w.reconcile()
-	if len(w.machine().Finalizers) != 0 || w.drained > 0 {
-		t.Errorf("finalizers %v, drained %d times", w.machine().Finalizers, w.drained)
+	f.now = f.now.Add(10 * time.Second)
+	f.reconcile()
+	if len(f.machine().Finalizers) != 0 || f.drained > 0 {
+		t.Errorf("finalizers %v, drained %d times", f.machine().Finalizers, f.drained)
 	}
 }

@@ -99,7 +99,7 @@ func input() drain.Input {
 	}
 }
 
-// MB142-145.
+// Behaviors MB142-145 of test/behaviours.
 func TestDetach_WaitsForAttachedVolumes(t *testing.T) {
 	daemonSet := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
 	const (

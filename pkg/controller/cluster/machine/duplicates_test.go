@@ -27,11 +27,11 @@ func newTwin() *corev1.Node {
 }
 
 // nodesLeft returns the names of the Nodes in the workload cluster.
-func (w *fixture) nodesLeft() []string {
-	w.t.Helper()
-	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
+func (f *fixture) nodesLeft() []string {
+	f.t.Helper()
+	list, err := f.workload.CoreV1().Nodes().List(f.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	var names []string
 	for _, n := range list.Items {
@@ -60,40 +60,40 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 					silent(n)
 				}
 			}
-			w := newFixture(t, test.machine, newCluster(), infraThere(), nodes[0], nodes[1], nodes[2])
+			f := newFixture(t, test.machine, newCluster(), provisionedInfra(), nodes[0], nodes[1], nodes[2])
 			busy := map[string]bool{"n": true, "twin": true}
 			var drained, detached []string
-			w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
+			f.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 				drained = append(drained, in.Node)
 				if busy[in.Node] {
 					return drain.Result{Message: "* pods of " + in.Node}, nil
 				}
 				return drain.Result{Done: true}, nil
 			}
-			w.c.reconcile.deletion.Detach = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
+			f.c.reconcile.deletion.Detach = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 				detached = append(detached, in.Node)
 				return drain.Result{Done: true}, nil
 			}
-			w.reconcile()
-			if _, message := w.condition("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
-				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", w.stage(), message)
+			f.reconcile()
+			if _, message := f.condition("Deleting"); f.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
+				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", f.stage(), message)
 			}
 			busy["n"] = false
-			w.now = w.now.Add(drain.Retry)
-			if w.reconcile(); w.stage() != "Drain" {
-				t.Fatalf("stage %s while one Node is not drained", w.stage())
+			f.now = f.now.Add(drain.Retry)
+			if f.reconcile(); f.stage() != "Drain" {
+				t.Fatalf("stage %s while one Node is not drained", f.stage())
 			}
 			drained, busy["twin"] = nil, false
-			w.now = w.now.Add(drain.Retry)
-			w.reconcile()
+			f.now = f.now.Add(drain.Retry)
+			f.reconcile()
 			for _, got := range [][]string{drained, detached} {
 				if slices.Sort(got); !slices.Equal(got, []string{"n", "twin"}) {
 					t.Errorf("drained %v, waited for the volumes of %v; want n and twin", drained, detached)
 				}
 			}
-			w.reconcile()
-			if diff := cmp.Diff([]string{"stranger"}, w.nodesLeft()); diff != "" || len(w.machine().Finalizers) != 0 {
-				t.Errorf("finalizers %v, Nodes left (-want +got):\n%s", w.machine().Finalizers, diff)
+			f.reconcile()
+			if diff := cmp.Diff([]string{"stranger"}, f.nodesLeft()); diff != "" || len(f.machine().Finalizers) != 0 {
+				t.Errorf("finalizers %v, Nodes left (-want +got):\n%s", f.machine().Finalizers, diff)
 			}
 		})
 	}
@@ -101,45 +101,45 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 
 // An error of one Node does not prevent the drain of the other.
 func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode(), newTwin())
 	var drained []string
-	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
+	f.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 		if in.Node == "n" {
 			return drain.Result{}, errors.New("refused")
 		}
 		drained = append(drained, in.Node)
 		return drain.Result{Done: true}, nil
 	}
-	w.expectError("draining Node n, twin: refused")
-	if w.stage() != "Drain" || !slices.Equal(drained, []string{"twin"}) {
-		t.Errorf("stage %s, drained %v, want twin", w.stage(), drained)
+	f.expectError("draining Node n, twin: refused")
+	if f.stage() != "Drain" || !slices.Equal(drained, []string{"twin"}) {
+		t.Errorf("stage %s, drained %v, want twin", f.stage(), drained)
 	}
-	w.expect("Deleting", "True DrainingNode", "Error draining Node n, twin: refused")
+	f.expect("Deleting", "True DrainingNode", "Error draining Node n, twin: refused")
 }
 
 // Another Node of the machine may be among those that are being read.
 func TestDeletion_WaitsUntilAllNodesOfTheMachineAreKnown(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
-	w.reading = true
-	w.reconcile()
-	if _, message := w.condition("Deleting"); w.stage() != "Drain" || w.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
-		t.Fatalf("stage %s, %d drains, Deleting has message %q", w.stage(), w.drained, message)
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode(), newTwin())
+	f.reading = true
+	f.reconcile()
+	if _, message := f.condition("Deleting"); f.stage() != "Drain" || f.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
+		t.Fatalf("stage %s, %d drains, Deleting has message %q", f.stage(), f.drained, message)
 	}
-	w.reading = false
-	if w.reconcile(); w.drained != 2 {
-		t.Errorf("%d drains, want one for each Node", w.drained)
+	f.reading = false
+	if f.reconcile(); f.drained != 2 {
+		t.Errorf("%d drains, want one for each Node", f.drained)
 	}
 }
 
 // Kubelets write the UUID of a virtual machine in upper or lower case.
 func TestController_FindsMachinesByProviderIDsInAnyCase(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
+	f := newFixture(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
 	key := types.NamespacedName{Namespace: ns, Name: "c"}
-	if !w.c.HasMachine(key, "vsphere://1F38-A") || w.c.HasMachine(key, "vsphere://1F38-B") {
+	if !f.c.HasMachine(key, "vsphere://1F38-A") || f.c.HasMachine(key, "vsphere://1F38-B") {
 		t.Error("a Machine is not found by its provider ID in upper case, or is found by another one")
 	}
-	w.c.OnNode(key, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: "vsphere://1F38-A"}})
-	if got := w.c.Keys.Len(); got != 1 {
+	f.c.OnNode(key, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: "vsphere://1F38-A"}})
+	if got := f.c.Keys.Len(); got != 1 {
 		t.Errorf("%d Machines are queued for a Node with the provider ID in upper case, want 1", got)
 	}
 }

@@ -85,111 +85,111 @@ type fixture struct {
 
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &fixture{
+	f := &fixture{
 		t: t, now: began, contract: contract.V1Beta2, unread: map[string]error{}, api: fake.NewSimpleClientset(), workload: kubefake.NewSimpleClientset(),
 		others: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			infras: "ExampleMachineList", configs: "ExampleConfigList", controls: "ExampleControlPlaneList",
 		}),
 		draining: drain.Result{Done: true}, detaching: drain.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
 	}
-	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
+	f.informers = externalversions.NewSharedInformerFactory(f.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: w.informers, Kinds: contract.New(contract.Options{}),
-		Workloads: w, Recorder: w.recorder, Now: func() time.Time { return w.now },
+		Client: f.api, Informers: f.informers, Kinds: contract.New(contract.Options{}),
+		Workloads: f, Recorder: f.recorder, Now: func() time.Time { return f.now },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	c.reconcile.external.Objects = w
+	c.reconcile.external.Objects = f
 	c.reconcile.deletion.Drain = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
-		w.drained++
-		return w.draining, w.drainErr
+		f.drained++
+		return f.draining, f.drainErr
 	}
 	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
-		w.detached++
-		return w.detaching, w.detachErr
+		f.detached++
+		return f.detaching, f.detachErr
 	}
-	w.c = c
+	f.c = c
 	for _, o := range objects {
-		w.add(o)
+		f.add(o)
 	}
-	w.refresh()
-	return w
+	f.refresh()
+	return f
 }
 
 // add adds an object to the API server of its kind.
-func (w *fixture) add(o runtime.Object) {
-	w.t.Helper()
+func (f *fixture) add(o runtime.Object) {
+	f.t.Helper()
 	var err error
 	switch x := o.(type) {
 	case *unstructured.Unstructured:
-		err = w.others.Tracker().Create(kinds[x.GetKind()], x, x.GetNamespace())
+		err = f.others.Tracker().Create(kinds[x.GetKind()], x, x.GetNamespace())
 	case *corev1.Node:
-		err = w.workload.Tracker().Add(x)
+		err = f.workload.Tracker().Add(x)
 	default:
-		err = w.api.Tracker().Add(o)
+		err = f.api.Tracker().Add(o)
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // Get implements external.Objects.
-func (w *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+func (f *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	gvr, ok := kinds[ref.Kind]
-	k := contract.Kind{GVR: gvr, GVK: gvr.GroupVersion().WithKind(ref.Kind), Version: w.contract, Namespaced: true, Client: w.others}
-	if err := w.unread[ref.Kind]; err != nil {
+	k := contract.Kind{GVR: gvr, GVK: gvr.GroupVersion().WithKind(ref.Kind), Version: f.contract, Namespaced: true, Client: f.others}
+	if err := f.unread[ref.Kind]; err != nil {
 		return nil, k, err
 	}
 	if !ok {
 		return nil, k, fmt.Errorf("%w: %s", contract.ErrKindUnknown, ref)
 	}
-	o, err := w.others.Resource(gvr).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	o, err := f.others.Resource(gvr).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	return o, k, err
 }
 
-func (w *fixture) Connection(types.NamespacedName) (step.Workload, error) {
-	if w.down != nil {
-		return nil, w.down
+func (f *fixture) Connection(types.NamespacedName) (step.Workload, error) {
+	if f.down != nil {
+		return nil, f.down
 	}
-	return w, nil
+	return f, nil
 }
 
-func (w *fixture) Probe(types.NamespacedName) (time.Time, int) {
-	if w.down == nil {
-		return w.now, 0
+func (f *fixture) Probe(types.NamespacedName) (time.Time, int) {
+	if f.down == nil {
+		return f.now, 0
 	}
-	return w.probed, 1
+	return f.probed, 1
 }
 
-func (w *fixture) Client() kubernetes.Interface {
-	if w.client != nil {
-		return w.client
+func (f *fixture) Client() kubernetes.Interface {
+	if f.client != nil {
+		return f.client
 	}
-	return w.workload
+	return f.workload
 }
 
-func (w *fixture) Visit(ctx context.Context) (context.Context, func(), error) {
-	if w.busy {
+func (f *fixture) Visit(ctx context.Context) (context.Context, func(), error) {
+	if f.busy {
 		return nil, nil, workload.ErrBusy
 	}
 	visit, cancel := context.WithTimeout(ctx, workload.VisitTimeout)
 	return visit, cancel, nil
 }
 
-func (w *fixture) ListSlot() (func(), error) {
-	if w.listing {
+func (f *fixture) ListSlot() (func(), error) {
+	if f.listing {
 		return nil, workload.ErrBusy
 	}
 	return func() {}, nil
 }
 
-func (w *fixture) Nodes(id, _ string) ([]*workload.Node, error) {
-	if w.reading {
+func (f *fixture) Nodes(id, _ string) ([]*workload.Node, error) {
+	if f.reading {
 		return nil, &workload.NotConnectedError{Reason: workload.ErrReading}
 	}
-	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
+	list, err := f.workload.CoreV1().Nodes().List(f.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -205,134 +205,134 @@ func (w *fixture) Nodes(id, _ string) ([]*workload.Node, error) {
 }
 
 // refresh updates the caches from the API server.
-func (w *fixture) refresh() {
-	w.t.Helper()
-	v1, ctx := w.api.ClusterV1alpha1(), w.t.Context()
+func (f *fixture) refresh() {
+	f.t.Helper()
+	v1, ctx := f.api.ClusterV1alpha1(), f.t.Context()
 	machines, err1 := v1.Machines("").List(ctx, metav1.ListOptions{})
 	clusters, err2 := v1.Clusters("").List(ctx, metav1.ListOptions{})
 	sets, err3 := v1.MachineSets("").List(ctx, metav1.ListOptions{})
 	deployments, err4 := v1.MachineDeployments("").List(ctx, metav1.ListOptions{})
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	informers := w.informers.Cluster().V1alpha1()
-	fill(w, w.c.machines.GetIndexer(), machines.Items)
-	fill(w, informers.Clusters().Informer().GetIndexer(), clusters.Items)
-	fill(w, informers.MachineSets().Informer().GetIndexer(), sets.Items)
-	fill(w, informers.MachineDeployments().Informer().GetIndexer(), deployments.Items)
+	informers := f.informers.Cluster().V1alpha1()
+	fill(f, f.c.machines.GetIndexer(), machines.Items)
+	fill(f, informers.Clusters().Informer().GetIndexer(), clusters.Items)
+	fill(f, informers.MachineSets().Informer().GetIndexer(), sets.Items)
+	fill(f, informers.MachineDeployments().Informer().GetIndexer(), deployments.Items)
 	// The fake server does not set resource versions, which the store compares.
-	w.c.reconcile.machines = controller.NewStore[*machine](w.c.machines, false)
-	w.c.enqueuer.Objects = w.c.reconcile.machines
+	f.c.reconcile.machines = controller.NewStore[*machine](f.c.machines, false)
+	f.c.enqueuer.Objects = f.c.reconcile.machines
 }
 
-func fill[T any](w *fixture, indexer cache.Indexer, items []T) {
-	w.t.Helper()
+func fill[T any](f *fixture, indexer cache.Indexer, items []T) {
+	f.t.Helper()
 	var all []any
 	for i := range items {
 		all = append(all, &items[i])
 	}
 	if err := indexer.Replace(all, ""); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // tryReconcile reconciles Machine "m".
-func (w *fixture) tryReconcile() (controller.Result, error) {
-	w.t.Helper()
-	w.refresh()
-	result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "m"})
-	w.refresh()
+func (f *fixture) tryReconcile() (controller.Result, error) {
+	f.t.Helper()
+	f.refresh()
+	result, err := f.c.reconcile.Reconcile(f.t.Context(), types.NamespacedName{Namespace: ns, Name: "m"})
+	f.refresh()
 	return result, err
 }
 
 // reconcile reconciles Machine "m" and requires success.
-func (w *fixture) reconcile() controller.Result {
-	w.t.Helper()
-	result, err := w.tryReconcile()
+func (f *fixture) reconcile() controller.Result {
+	f.t.Helper()
+	result, err := f.tryReconcile()
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return result
 }
 
 // expectError reconciles Machine "m" and requires an error with a text.
-func (w *fixture) expectError(text string) {
-	w.t.Helper()
-	if _, err := w.tryReconcile(); err == nil || !strings.Contains(err.Error(), text) {
-		w.t.Fatalf("error %v, want %q", err, text)
+func (f *fixture) expectError(text string) {
+	f.t.Helper()
+	if _, err := f.tryReconcile(); err == nil || !strings.Contains(err.Error(), text) {
+		f.t.Fatalf("error %v, want %q", err, text)
 	}
 }
 
-func (w *fixture) machine() *machine {
-	w.t.Helper()
-	m, err := w.api.ClusterV1alpha1().Machines(ns).Get(w.t.Context(), "m", metav1.GetOptions{})
+func (f *fixture) machine() *machine {
+	f.t.Helper()
+	m, err := f.api.ClusterV1alpha1().Machines(ns).Get(f.t.Context(), "m", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return m
 }
 
 // edit changes the Machine as another client.
-func (w *fixture) edit(change func(*machine)) {
-	w.t.Helper()
-	m := w.machine()
+func (f *fixture) edit(change func(*machine)) {
+	f.t.Helper()
+	m := f.machine()
 	change(m)
-	if err := w.api.Tracker().Update(clusterv1alpha1.SchemeGroupVersion.WithResource("machines"), m, ns); err != nil {
-		w.t.Fatal(err)
+	if err := f.api.Tracker().Update(clusterv1alpha1.SchemeGroupVersion.WithResource("machines"), m, ns); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // object returns an object of another kind, or nil if it does not exist.
-func (w *fixture) object(kind, name string) *unstructured.Unstructured {
-	w.t.Helper()
-	o, err := w.others.Resource(kinds[kind]).Namespace(ns).Get(w.t.Context(), name, metav1.GetOptions{})
+func (f *fixture) object(kind, name string) *unstructured.Unstructured {
+	f.t.Helper()
+	o, err := f.others.Resource(kinds[kind]).Namespace(ns).Get(f.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return o
 }
 
 // set sets a field of an object of another kind.
-func (w *fixture) set(kind, name string, value any, path ...string) {
-	w.t.Helper()
-	o := w.tracked(kind, name)
+func (f *fixture) set(kind, name string, value any, path ...string) {
+	f.t.Helper()
+	o := f.tracked(kind, name)
 	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	if err := w.others.Tracker().Update(kinds[kind], o, ns); err != nil {
-		w.t.Fatal(err)
+	if err := f.others.Tracker().Update(kinds[kind], o, ns); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // tracked reads an object from the tracker, because the client is locked while a reactor runs.
-func (w *fixture) tracked(kind, name string) *unstructured.Unstructured {
-	w.t.Helper()
-	o, err := w.others.Tracker().Get(kinds[kind], ns, name)
+func (f *fixture) tracked(kind, name string) *unstructured.Unstructured {
+	f.t.Helper()
+	o, err := f.others.Tracker().Get(kinds[kind], ns, name)
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return o.(*unstructured.Unstructured).DeepCopy()
 }
 
 // remove removes an object of another kind, like the removal of its last finalizer.
-func (w *fixture) remove(kind, name string) {
-	w.t.Helper()
-	if err := w.others.Tracker().Delete(kinds[kind], ns, name); err != nil {
-		w.t.Fatal(err)
+func (f *fixture) remove(kind, name string) {
+	f.t.Helper()
+	if err := f.others.Tracker().Delete(kinds[kind], ns, name); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // condition returns a condition of the Machine with its message.
-func (w *fixture) condition(kind string) (is, message string) {
-	w.t.Helper()
-	return conditionOf(w.machine(), kind)
+func (f *fixture) condition(conditionType string) (is, message string) {
+	f.t.Helper()
+	return conditionOf(f.machine(), conditionType)
 }
 
-func conditionOf(m *machine, kind string) (is, message string) {
-	c := conditions.Find(m.Status.Conditions, kind)
+func conditionOf(m *machine, conditionType string) (is, message string) {
+	c := conditions.Find(m.Status.Conditions, conditionType)
 	if c == nil {
 		return "", ""
 	}
@@ -340,31 +340,31 @@ func conditionOf(m *machine, kind string) (is, message string) {
 }
 
 // expect compares a condition of the Machine.
-func (w *fixture) expect(kind, is, message string) {
-	w.t.Helper()
-	if got, text := w.condition(kind); got != is || text != message {
-		w.t.Errorf("%s is %q %q, want %q %q", kind, got, text, is, message)
+func (f *fixture) expect(conditionType, is, message string) {
+	f.t.Helper()
+	if got, text := f.condition(conditionType); got != is || text != message {
+		f.t.Errorf("%s is %q %q, want %q %q", conditionType, got, text, is, message)
 	}
 }
 
 // writes returns the number of writes of Machines since the last call.
-func (w *fixture) writes() int {
+func (f *fixture) writes() int {
 	n := 0
-	for _, a := range w.api.Actions() {
+	for _, a := range f.api.Actions() {
 		if a.GetResource().Resource == "machines" && (a.GetVerb() == "update" || a.GetVerb() == "patch") {
 			n++
 		}
 	}
-	w.api.ClearActions()
+	f.api.ClearActions()
 	return n
 }
 
 // eventReasons returns the reasons of the events since the last call.
-func (w *fixture) eventReasons() []string {
+func (f *fixture) eventReasons() []string {
 	var reasons []string
 	for {
 		select {
-		case e := <-w.recorder.Events:
+		case e := <-f.recorder.Events:
 			reasons = append(reasons, strings.Fields(e)[1])
 		default:
 			return reasons

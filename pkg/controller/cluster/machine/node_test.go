@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
-// MB63-64, MB67-69, MT11-12, MT29
+// Behaviors MB63-64, MB67-69, MT11-12, MT29 of test/behaviours.
 func TestNodeSync_FindsTheNodeByProviderID(t *testing.T) {
 	twin := newNode()
 	twin.Name = "twin"
@@ -37,40 +37,40 @@ func TestNodeSync_FindsTheNodeByProviderID(t *testing.T) {
 	}{
 		"no provider ID": {infra: infra(), nodes: []*corev1.Node{newNode()}, healthy: "Unknown InspectionFailed Waiting for ExampleMachine to report spec.providerID"},
 		"no Node yet": {
-			infra: infraThere(), nodes: []*corev1.Node{stranger},
+			infra: provisionedInfra(), nodes: []*corev1.Node{stranger},
 			healthy: "Unknown InspectionFailed Waiting for a Node with spec.providerID example://1 to exist",
 		},
-		"its Node":                            {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", healthy: "True NodeHealthy "},
-		"its Node, with the ID in upper case": {infra: infraThere(), nodes: []*corev1.Node{upper}, node: "n", healthy: "True NodeHealthy "},
-		"two of them, one is Ready": {
-			infra: infraThere(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
+		"its Node":                            {infra: provisionedInfra(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", healthy: "True NodeHealthy "},
+		"its Node, with the ID in upper case": {infra: provisionedInfra(), nodes: []*corev1.Node{upper}, node: "n", healthy: "True NodeHealthy "},
+		"two Nodes, one is Ready": {
+			infra: provisionedInfra(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
 			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=Unknown), twin (Ready=True); twin is the Node of this Machine, delete n",
 		},
-		"two of them, the other one is Ready": {
-			machine: []func(*machine){running}, infra: infraThere(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
+		"two Nodes, the other one is Ready": {
+			machine: []func(*machine){running}, infra: provisionedInfra(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
 			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=Unknown), twin (Ready=True); twin is the Node of this Machine, delete n",
 		},
-		"two of them, one has the name of the guest": {
+		"two Nodes, one has the name of the guest": {
 			machine: []func(*machine){func(m *machine) {
 				m.Status.Addresses = []clusterv1alpha1.MachineAddress{{Type: clusterv1alpha1.MachineHostName, Address: "TWIN"}}
 			}},
-			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, node: "twin",
+			infra: provisionedInfra(), nodes: []*corev1.Node{newNode(), twin}, node: "twin",
 			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); twin is the Node of this Machine, delete n",
 		},
-		"two of them, one is known": {
-			machine: []func(*machine){running}, infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, node: "n",
+		"two Nodes, one is known": {
+			machine: []func(*machine){running}, infra: provisionedInfra(), nodes: []*corev1.Node{newNode(), twin}, node: "n",
 			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); n is the Node of this Machine, delete twin",
 		},
-		"two of them, and nothing decides": {
-			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin},
+		"two Nodes, and nothing decides": {
+			infra: provisionedInfra(), nodes: []*corev1.Node{newNode(), twin},
 			healthy: "Unknown NodeAmbiguous 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); delete the Nodes that do not belong to this Machine",
 		},
 		"its Node is deleted": {
-			machine: []func(*machine){running}, infra: infraThere(), fails: "node: Node n of the Machine was deleted", node: "n",
+			machine: []func(*machine){running}, infra: provisionedInfra(), fails: "node: Node n of the Machine was deleted", node: "n",
 			healthy: "False NodeDeleted Node n has been deleted while the Machine still exists",
 		},
-		"its Node and the Machine are deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: infraThere(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
-		"its infrastructure is deleted":        {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", healthy: "True NodeHealthy "},
+		"its Node and the Machine are deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: provisionedInfra(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
+		"its infrastructure is deleted":        {machine: []func(*machine){running}, infra: markDeleting(provisionedInfra()), nodes: []*corev1.Node{newNode()}, node: "n", healthy: "True NodeHealthy "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,16 +78,16 @@ func TestNodeSync_FindsTheNodeByProviderID(t *testing.T) {
 			for _, n := range test.nodes {
 				objects = append(objects, n.DeepCopy())
 			}
-			w := newFixture(t, objects...)
+			f := newFixture(t, objects...)
 			if test.fails != "" {
-				w.expectError(test.fails)
+				f.expectError(test.fails)
 			} else {
-				w.reconcile()
+				f.reconcile()
 			}
-			if got := w.machine().Status.NodeRef.Name; got != test.node {
+			if got := f.machine().Status.NodeRef.Name; got != test.node {
 				t.Errorf("Node %q", got)
 			}
-			if is, message := w.condition("NodeHealthy"); is+" "+message != test.healthy {
+			if is, message := f.condition("NodeHealthy"); is+" "+message != test.healthy {
 				t.Errorf("NodeHealthy is %q, want %q", is+" "+message, test.healthy)
 			}
 		})
@@ -102,12 +102,12 @@ func silent(n *corev1.Node) *corev1.Node {
 	return n
 }
 
-// MB66, MB73, MB85, MC25
+// Behaviors MB66, MB73, MB85, MC25 of test/behaviours.
 func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
-	w.set("ExampleMachine", "i", true, "status", "interruptible")
-	w.reconcile()
-	n, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
+	f := newFixture(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), provisionedInfra(), newNode())
+	f.set("ExampleMachine", "i", true, "status", "interruptible")
+	f.reconcile()
+	n, err := f.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,14 +115,14 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 	if n.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] != "7" || !interruptible || n.Annotations[clusterv1alpha1.MachineAnnotation] != "m" {
 		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 	}
-	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.eventReasons()); diff != "" {
+	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, f.eventReasons()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	// The next reconcile reads that the Node is up to date, and the following ones do not read it.
 	for _, reads := range []int{1, 0, 0} {
-		w.workload.ClearActions()
-		w.reconcile()
-		for _, a := range w.workload.Actions() {
+		f.workload.ClearActions()
+		f.reconcile()
+		for _, a := range f.workload.Actions() {
 			if a.GetVerb() == "patch" {
 				t.Error("the Node was patched without changes")
 			}
@@ -134,7 +134,7 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 			t.Errorf("the Node was read %d times fewer than expected", reads)
 		}
 	}
-	if got := w.eventReasons(); len(got) != 0 {
+	if got := f.eventReasons(); len(got) != 0 {
 		t.Errorf("events %v without changes", got)
 	}
 }
@@ -143,9 +143,9 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 	n := newNode()
 	n.Status.NodeInfo = corev1.NodeSystemInfo{OSImage: "Photon\x1b[2J OS", KernelVersion: strings.Repeat("6é", bounds.MaxText), KubeletVersion: "v1.36.3"}
-	w := newFixture(t, newMachine(), newCluster(), infraThere(), n)
-	w.reconcile()
-	is := w.machine().Status.NodeInfo
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra(), n)
+	f.reconcile()
+	is := f.machine().Status.NodeInfo
 	if errs := bounds.ValidateSpec(is, nil); len(errs) > 0 {
 		t.Errorf("the API server rejects %v", errs)
 	}
@@ -155,48 +155,49 @@ func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 }
 
 func TestNodeSync_SetsTheNodeRefIfThePatchFails(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infraThere(), newNode())
-	w.workload.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra(), newNode())
+	f.workload.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("refused")
 	})
-	w.expectError("synchronizing n: refused")
-	if got := w.machine().Status.NodeRef.Name; got != "n" {
+	f.expectError("synchronizing n: refused")
+	if got := f.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}
 }
 
-// MB94: a missing connection is not an error, and the last conditions are kept for a while.
+// Behaviors MB94 of test/behaviours: a missing connection is not an error, and the last conditions are kept for a
+// while.
 func TestNodeSync_WaitsForTheConnection(t *testing.T) {
-	w := newFixture(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
-	w.down = workload.ErrNotConnected
-	w.reconcile()
-	w.expect("NodeHealthy", "Unknown ConnectionDown", "Remote connection not established yet")
-	w.down = nil
-	w.reconcile()
-	w.expect("NodeHealthy", "True NodeHealthy", "")
-	w.down, w.probed = workload.ErrNotConnected, w.now
-	w.reconcile()
-	w.expect("NodeHealthy", "True NodeHealthy", "")
-	w.now = w.now.Add(301e9)
-	w.reconcile()
-	w.expect("NodeHealthy", "Unknown ConnectionDown", "Last successful probe at 2026-05-01T12:00:00Z")
+	f := newFixture(t, newMachine(provisioned), newCluster(), provisionedInfra(), newNode())
+	f.down = workload.ErrNotConnected
+	f.reconcile()
+	f.expect("NodeHealthy", "Unknown ConnectionDown", "Remote connection not established yet")
+	f.down = nil
+	f.reconcile()
+	f.expect("NodeHealthy", "True NodeHealthy", "")
+	f.down, f.probed = workload.ErrNotConnected, f.now
+	f.reconcile()
+	f.expect("NodeHealthy", "True NodeHealthy", "")
+	f.now = f.now.Add(301e9)
+	f.reconcile()
+	f.expect("NodeHealthy", "Unknown ConnectionDown", "Last successful probe at 2026-05-01T12:00:00Z")
 }
 
 func TestNodeSync_DoesNotConnectBeforeTheInfrastructureIsProvisioned(t *testing.T) {
-	w := newFixture(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
-	w.reconcile()
-	w.expect("NodeHealthy", "Unknown InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
-	if len(w.workload.Actions()) != 0 {
-		t.Errorf("requests to the workload cluster: %v", w.workload.Actions())
+	f := newFixture(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), provisionedInfra(), newNode())
+	f.reconcile()
+	f.expect("NodeHealthy", "Unknown InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
+	if len(f.workload.Actions()) != 0 {
+		t.Errorf("requests to the workload cluster: %v", f.workload.Actions())
 	}
 }
 
 // MD6: Cluster API watches no Nodes before the control plane of the Cluster is initialized, so it finds the first Node
 // late.
 func TestNodeSync_FindsTheNodeBeforeTheControlPlaneIsInitialized(t *testing.T) {
-	w := newFixture(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
-	w.reconcile()
-	if got := w.machine().Status.NodeRef.Name; got != "n" {
+	f := newFixture(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), provisionedInfra(), newNode())
+	f.reconcile()
+	if got := f.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}
 }

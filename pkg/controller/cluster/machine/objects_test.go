@@ -106,16 +106,16 @@ func other(kind, name string, fields map[string]any) *unstructured.Unstructured 
 // infra returns infrastructure "i", which is not provisioned.
 func infra() *unstructured.Unstructured { return other("ExampleMachine", "i", nil) }
 
-// infraThere returns infrastructure "i", which is provisioned.
-func infraThere() *unstructured.Unstructured {
+// provisionedInfra returns infrastructure "i", which is provisioned.
+func provisionedInfra() *unstructured.Unstructured {
 	return other("ExampleMachine", "i", map[string]any{
 		"spec":   map[string]any{"providerID": providerID},
 		"status": map[string]any{"initialization": map[string]any{"provisioned": true}},
 	})
 }
 
-// goes marks o as being deleted.
-func goes(o *unstructured.Unstructured) *unstructured.Unstructured {
+// markDeleting marks o as being deleted.
+func markDeleting(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetDeletionTimestamp(pointer(metav1.NewTime(began)))
 	return o
 }

@@ -57,39 +57,39 @@ func gates(kinds ...string) func(*machine) {
 	}
 }
 
-// MB98, MB101-102, MC8
+// Behaviors MB98, MB101-102, MC8 of test/behaviours.
 func TestReady_SummarizesConditionsAndGates(t *testing.T) {
 	tests := map[string]struct {
 		changes []func(*machine)
 		want    string
 	}{
-		"all good":                    {cs(goodExcept()), "True Ready "},
-		"messages of good conditions": {cs(goodExcept("InfrastructureReady True R fine")), "True Ready * InfrastructureReady: fine"},
-		"one bad":                     {cs(goodExcept("InfrastructureReady False Creating")), "False NotReady * InfrastructureReady: Creating"},
-		"one unknown":                 {cs(goodExcept("NodeHealthy Unknown X who knows")), "Unknown ReadyUnknown * NodeHealthy: who knows"},
-		"bad before unknown":          {cs(goodExcept("NodeHealthy Unknown X who knows", "BootstrapConfigReady False Y")), "False NotReady * BootstrapConfigReady: Y\n* NodeHealthy: who knows"},
-		"many lines":                  {cs(goodExcept("NodeHealthy False X * Node.Ready: no\n* Node.DiskPressure: yes")), "False NotReady * NodeHealthy:\n  * Node.Ready: no\n  * Node.DiskPressure: yes"},
-		"lines with a headline":       {cs(goodExcept("NodeHealthy False X headline:\n* one")), "False NotReady * NodeHealthy:\n  * headline:\n    * one"},
-		"updating":                    {cs(goodExcept("Updating True InPlaceUpdating in progress")), "False NotReady * Updating: in progress"},
-		"health check bad":            {cs(goodExcept("HealthCheckSucceeded False UnhealthyNode bad")), "False NotReady * HealthCheckSucceeded: bad"},
-		"health check good":           {cs(goodExcept("HealthCheckSucceeded True R")), "True Ready "},
-		"gate good":                   {cs(goodExcept("G True R"), gates("G")), "True Ready "},
-		"gate bad":                    {cs(goodExcept("G False R no"), gates("G")), "False NotReady * G: no"},
-		"missing gate":                {cs(goodExcept(), gates("G")), "Unknown ReadyUnknown * G: Condition not yet reported"},
-		"negative gate bad":           {cs(goodExcept("G True R no"), gates("!G")), "False NotReady * G: no"},
-		"negative gate good":          {cs(goodExcept("G False R"), gates("!G")), "True Ready "},
+		"all good":                    {changesOf(goodExcept()), "True Ready "},
+		"messages of good conditions": {changesOf(goodExcept("InfrastructureReady True R fine")), "True Ready * InfrastructureReady: fine"},
+		"one bad":                     {changesOf(goodExcept("InfrastructureReady False Creating")), "False NotReady * InfrastructureReady: Creating"},
+		"one unknown":                 {changesOf(goodExcept("NodeHealthy Unknown X no contact")), "Unknown ReadyUnknown * NodeHealthy: no contact"},
+		"bad before unknown":          {changesOf(goodExcept("NodeHealthy Unknown X no contact", "BootstrapConfigReady False Y")), "False NotReady * BootstrapConfigReady: Y\n* NodeHealthy: no contact"},
+		"many lines":                  {changesOf(goodExcept("NodeHealthy False X * Node.Ready: no\n* Node.DiskPressure: yes")), "False NotReady * NodeHealthy:\n  * Node.Ready: no\n  * Node.DiskPressure: yes"},
+		"lines with a headline":       {changesOf(goodExcept("NodeHealthy False X headline:\n* one")), "False NotReady * NodeHealthy:\n  * headline:\n    * one"},
+		"updating":                    {changesOf(goodExcept("Updating True InPlaceUpdating in progress")), "False NotReady * Updating: in progress"},
+		"health check bad":            {changesOf(goodExcept("HealthCheckSucceeded False UnhealthyNode bad")), "False NotReady * HealthCheckSucceeded: bad"},
+		"health check good":           {changesOf(goodExcept("HealthCheckSucceeded True R")), "True Ready "},
+		"gate good":                   {changesOf(goodExcept("G True R"), gates("G")), "True Ready "},
+		"gate bad":                    {changesOf(goodExcept("G False R no"), gates("G")), "False NotReady * G: no"},
+		"missing gate":                {changesOf(goodExcept(), gates("G")), "Unknown ReadyUnknown * G: Condition not yet reported"},
+		"negative gate bad":           {changesOf(goodExcept("G True R no"), gates("!G")), "False NotReady * G: no"},
+		"negative gate good":          {changesOf(goodExcept("G False R"), gates("!G")), "True Ready "},
 		"control plane components with the same message": {
-			cs(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R down", "EtcdPodHealthy False R down", "EtcdMemberHealthy False R down"),
+			changesOf(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R down", "EtcdPodHealthy False R down", "EtcdMemberHealthy False R down"),
 				gates("APIServerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy", "EtcdMemberHealthy")),
 			"False NotReady * Control plane components: down\n* EtcdMemberHealthy: down",
 		},
 		"components with different messages": {
-			cs(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R up"), gates("APIServerPodHealthy", "SchedulerPodHealthy")),
+			changesOf(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R up"), gates("APIServerPodHealthy", "SchedulerPodHealthy")),
 			"False NotReady * APIServerPodHealthy: down\n* SchedulerPodHealthy: up",
 		},
-		"a single component": {cs(goodExcept("APIServerPodHealthy False R down"), gates("APIServerPodHealthy")), "False NotReady * APIServerPodHealthy: down"},
+		"a single component": {changesOf(goodExcept("APIServerPodHealthy False R down"), gates("APIServerPodHealthy")), "False NotReady * APIServerPodHealthy: down"},
 		"objects deleted with the Machine": {
-			cs(deleted, goodExcept("Deleting True DeletingNode long text", "BootstrapConfigReady False ObjectDeleted gone", "InfrastructureReady False ObjectDoesNotExist gone", "NodeHealthy Unknown NodeDoesNotExist gone")),
+			changesOf(deleted, goodExcept("Deleting True DeletingNode long text", "BootstrapConfigReady False ObjectDeleted gone", "InfrastructureReady False ObjectDoesNotExist gone", "NodeHealthy Unknown NodeDoesNotExist gone")),
 			"False NotReady * Deleting: Machine deletion in progress, stage: DeletingNode",
 		},
 	}
@@ -101,7 +101,7 @@ func TestReady_SummarizesConditionsAndGates(t *testing.T) {
 	}
 }
 
-// MB103
+// Behaviors MB103 of test/behaviours.
 func TestReady_ReportsTheCausesOfALongDeletion(t *testing.T) {
 	at := func(deleting, draining time.Duration) *machine {
 		m := newMachine(deleted)
@@ -127,7 +127,7 @@ func TestReady_ReportsTheCausesOfALongDeletion(t *testing.T) {
 	}
 }
 
-func TestCut_LimitsMessages(t *testing.T) {
+func TestLimitMessage_LimitsMessages(t *testing.T) {
 	got := limitMessage("first\n" + strings.Repeat("x", 5000) + "\nlast")
 	if len(got) > 4100 || !strings.HasPrefix(got, "first\nxxx") || strings.Contains(got, "last") {
 		t.Errorf("%d bytes: %.20q…", len(got), got)

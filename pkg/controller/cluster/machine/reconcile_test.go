@@ -23,27 +23,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// MB1, MT1
+// Behaviors MB1, MT1 of test/behaviours.
 func TestReconcile_IgnoresDeletedMachines(t *testing.T) {
-	w := newFixture(t)
-	if result := w.reconcile(); result != (controller.Result{}) || w.writes() != 0 {
+	f := newFixture(t)
+	if result := f.reconcile(); result != (controller.Result{}) || f.writes() != 0 {
 		t.Errorf("result %+v", result)
 	}
 }
 
-// MB2-3, MT2
+// Behaviors MB2-3, MT2 of test/behaviours.
 func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
-	w.reconcile()
-	if diff := cmp.Diff([]string{"other", clusterv1alpha1.MachineFinalizer}, w.machine().Finalizers); diff != "" {
+	f := newFixture(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
+	f.reconcile()
+	if diff := cmp.Diff([]string{"other", clusterv1alpha1.MachineFinalizer}, f.machine().Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	if w.writes() != 1 || w.object("ExampleMachine", "i").GetOwnerReferences() != nil {
+	if f.writes() != 1 || f.object("ExampleMachine", "i").GetOwnerReferences() != nil {
 		t.Error("the reconcile continued")
 	}
 }
 
-// MB4-7, MT4
+// Behaviors MB4-7, MT4 of test/behaviours.
 func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 	controlled := func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "o", UID: "o", Controller: pointer(true)}}
@@ -65,11 +65,11 @@ func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, newMachine(test.change), newCluster(), infra())
-			w.reconcile()
+			f := newFixture(t, newMachine(test.change), newCluster(), infra())
+			f.reconcile()
 			want := metav1.OwnerReference{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "uid-c"}
-			if got := slices.Contains(w.machine().OwnerReferences, want); got != test.want {
-				t.Errorf("owners %+v", w.machine().OwnerReferences)
+			if got := slices.Contains(f.machine().OwnerReferences, want); got != test.want {
+				t.Errorf("owners %+v", f.machine().OwnerReferences)
 			}
 		})
 	}
@@ -77,9 +77,9 @@ func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 
 // MB5
 func TestReconcile_KeepsTheMachineSetAsOwner(t *testing.T) {
-	w := newFixture(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
-	w.reconcile()
-	if owners := w.machine().OwnerReferences; len(owners) != 1 || owners[0].Kind != "MachineSet" {
+	f := newFixture(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
+	f.reconcile()
+	if owners := f.machine().OwnerReferences; len(owners) != 1 || owners[0].Kind != "MachineSet" {
 		t.Errorf("owners %+v", owners)
 	}
 }
@@ -87,9 +87,9 @@ func TestReconcile_KeepsTheMachineSetAsOwner(t *testing.T) {
 // MB8
 func TestReconcile_SetsTheClusterLabel(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"none": nil, "wrong": {clusterv1alpha1.ClusterNameLabel: "other"}} {
-		w := newFixture(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
-		w.reconcile()
-		if got := w.machine().Labels[clusterv1alpha1.ClusterNameLabel]; got != "c" {
+		f := newFixture(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
+		f.reconcile()
+		if got := f.machine().Labels[clusterv1alpha1.ClusterNameLabel]; got != "c" {
 			t.Errorf("%s: label %q", name, got)
 		}
 	}
@@ -97,59 +97,59 @@ func TestReconcile_SetsTheClusterLabel(t *testing.T) {
 
 // MB9
 func TestReconcile_AcceptsAMinimalMachine(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infra())
-	w.reconcile()
-	w.reconcile()
-	w.edit(deleted)
-	w.reconcile()
+	f := newFixture(t, newMachine(), newCluster(), infra())
+	f.reconcile()
+	f.reconcile()
+	f.edit(deleted)
+	f.reconcile()
 }
 
-// MB10
+// Behaviors MB10 of test/behaviours.
 func TestReconcile_WaitsForTheCluster(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
-	w.reconcile()
-	w.expect("Ready", "Unknown WaitingForCluster", "the Cluster ns/c does not exist")
-	if got := w.machine().Status.ObservedGeneration; got != 3 {
+	f := newFixture(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
+	f.reconcile()
+	f.expect("Ready", "Unknown WaitingForCluster", "the Cluster ns/c does not exist")
+	if got := f.machine().Status.ObservedGeneration; got != 3 {
 		t.Errorf("observed generation %d, want 3", got)
 	}
-	if len(w.machine().Finalizers) != 0 || w.object("ExampleMachine", "i").GetOwnerReferences() != nil {
+	if len(f.machine().Finalizers) != 0 || f.object("ExampleMachine", "i").GetOwnerReferences() != nil {
 		t.Error("the reconcile continued")
 	}
-	w.writes()
-	w.reconcile()
-	if n := w.writes(); n != 0 {
+	f.writes()
+	f.reconcile()
+	if n := f.writes(); n != 0 {
 		t.Errorf("%d writes without changes", n)
 	}
 }
 
 // MD5: the Cluster may be deleted before the Machine.
 func TestReconcile_DeletesMachinesWithoutCluster(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), infraThere(), newNode())
-	w.reconcile()
-	w.reconcile()
-	if len(w.machine().Finalizers) != 0 || w.object("ExampleMachine", "i") != nil {
-		t.Errorf("deletion status %+v", w.machine().Status.Deletion)
+	f := newFixture(t, newMachine(running, deleted), provisionedInfra(), newNode())
+	f.reconcile()
+	f.reconcile()
+	if len(f.machine().Finalizers) != 0 || f.object("ExampleMachine", "i") != nil {
+		t.Errorf("deletion status %+v", f.machine().Status.Deletion)
 	}
-	if _, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
+	if _, err := f.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
 		t.Errorf("the Node of a Machine without Cluster was changed: %v", err)
 	}
 }
 
-// MB11, MC10
+// Behaviors MB11, MC10 of test/behaviours.
 func TestReconcile_SetsPausedInTheFirstReconcile(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infra())
-	w.reconcile()
-	w.expect("Paused", "False NotPaused", "")
+	f := newFixture(t, newMachine(), newCluster(), infra())
+	f.reconcile()
+	f.expect("Paused", "False NotPaused", "")
 }
 
-// MB12, MT3
+// Behaviors MB12, MT3 of test/behaviours.
 func TestReconcile_IgnoresPausedMachines(t *testing.T) {
 	byCluster := func(c *cluster) { c.Spec.Paused = pointer(true) }
 	tests := map[string]struct {
 		machine []func(*machine)
 		cluster []func(*cluster)
 		message string
-		// deleting is the condition Deleting, and phase the phase of the Machine.
+		// deleting is the Deleting condition, and phase the phase of the Machine.
 		deleting, phase string
 	}{
 		"by the Cluster": {cluster: []func(*cluster){byCluster}, message: "Cluster spec.paused is set to true"},
@@ -165,79 +165,80 @@ func TestReconcile_IgnoresPausedMachines(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, newMachine(test.machine...), newCluster(test.cluster...), infraThere(), newNode())
-			w.reconcile()
-			w.expect("Paused", "True Paused", test.message)
-			is, message := w.condition("Deleting")
-			if got := strings.TrimSpace(is + " " + message); got != test.deleting || string(w.machine().Status.Phase) != test.phase {
-				t.Errorf("Deleting is %q in phase %q, want %q in %q", got, w.machine().Status.Phase, test.deleting, test.phase)
+			f := newFixture(t, newMachine(test.machine...), newCluster(test.cluster...), provisionedInfra(), newNode())
+			f.reconcile()
+			f.expect("Paused", "True Paused", test.message)
+			is, message := f.condition("Deleting")
+			if got := strings.TrimSpace(is + " " + message); got != test.deleting || string(f.machine().Status.Phase) != test.phase {
+				t.Errorf("Deleting is %q in phase %q, want %q in %q", got, f.machine().Status.Phase, test.deleting, test.phase)
 			}
-			if o := w.object("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
+			if o := f.object("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || f.machine().Status.Deletion != nil {
 				t.Error("the reconcile continued")
 			}
-			w.writes()
-			w.reconcile()
-			if n := w.writes(); n != 0 {
+			f.writes()
+			f.reconcile()
+			if n := f.writes(); n != 0 {
 				t.Errorf("%d writes without changes", n)
 			}
 		})
 	}
 }
 
-// MB13, MC20, MD1: in Cluster API standalone Machines notice a pause only at the next resync.
+// Behaviors MB13, MC20, MD1 of test/behaviours: in Cluster API standalone Machines notice a pause only at the next
+// resync.
 func TestClusterHandler_QueuesMachinesWhenTheClusterIsPausedOrResumed(t *testing.T) {
-	w := newFixture(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
+	f := newFixture(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
 	paused := newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })
 	for _, change := range [][2]*cluster{{newCluster(), paused}, {paused, newCluster()}} {
-		updates(w.c.clusterHandler(), change[0], change[1])
-		if diff := cmp.Diff([]string{"m", "n2"}, w.queued()); diff != "" {
+		updates(f.c.clusterHandler(), change[0], change[1])
+		if diff := cmp.Diff([]string{"m", "n2"}, f.queued()); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
 	}
-	updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
-	if got := w.queued(); len(got) != 0 {
+	updates(f.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
+	if got := f.queued(); len(got) != 0 {
 		t.Errorf("queued %v for an irrelevant change", got)
 	}
 }
 
 // queued returns the names in the queue and empties it.
-func (w *fixture) queued() []string {
+func (f *fixture) queued() []string {
 	var names []string
-	for w.c.Keys.Len() > 0 {
-		key, _ := w.c.Keys.Get()
-		w.c.Keys.Done(key)
+	for f.c.Keys.Len() > 0 {
+		key, _ := f.c.Keys.Get()
+		f.c.Keys.Done(key)
 		names = append(names, key.Name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// MB15
+// Behaviors MB15 of test/behaviours.
 func TestReconcile_DoesNotObserveTheGenerationAfterAnError(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
-	w.unread["ExampleMachine"] = contract.ErrUnreadable
-	w.expectError("could not be read")
-	if got := w.machine().Status.ObservedGeneration; got != 0 {
+	f := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
+	f.unread["ExampleMachine"] = contract.ErrUnreadable
+	f.expectError("could not be read")
+	if got := f.machine().Status.ObservedGeneration; got != 0 {
 		t.Errorf("observed generation %d", got)
 	}
-	delete(w.unread, "ExampleMachine")
-	w.reconcile()
-	if got := w.machine().Status.ObservedGeneration; got != 7 {
+	delete(f.unread, "ExampleMachine")
+	f.reconcile()
+	if got := f.machine().Status.ObservedGeneration; got != 7 {
 		t.Errorf("observed generation %d", got)
 	}
 }
 
 // A change of the spec increases the generation, and the status must refer to the new one.
 func TestPersist_ObservesTheWrittenGeneration(t *testing.T) {
-	w := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), infraThere())
-	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	f := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), provisionedInfra())
+	f.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
 			a.(clienttesting.UpdateAction).GetObject().(*machine).Generation++
 		}
 		return false, nil, nil
 	})
-	w.reconcile()
-	m := w.machine()
+	f.reconcile()
+	m := f.machine()
 	if m.Spec.ProviderID != providerID || m.Generation != 8 {
 		t.Fatalf("provider ID %q, generation %d: the spec was not written", m.Spec.ProviderID, m.Generation)
 	}
@@ -246,57 +247,57 @@ func TestPersist_ObservesTheWrittenGeneration(t *testing.T) {
 	}
 }
 
-// MB16
+// Behaviors MB16 of test/behaviours.
 func TestPersist_DoesNotOverwriteConcurrentWrites(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infra())
+	f := newFixture(t, newMachine(), newCluster(), infra())
 	refuse := true
-	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	f.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if refuse && a.GetSubresource() == "status" {
 			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "machines"}, "m", fmt.Errorf("changed"))
 		}
 		return false, nil, nil
 	})
-	if result := w.reconcile(); result.RequeueAfter != controller.Conflict {
+	if result := f.reconcile(); result.RequeueAfter != controller.Conflict {
 		t.Errorf("result %+v", result)
 	}
-	w.edit(func(m *machine) {
+	f.edit(func(m *machine) {
 		m.Status.Conditions = append(m.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, Status: "True", Reason: "x"})
 	})
 	refuse = false
-	w.reconcile()
-	w.expect("HealthCheckSucceeded", "True x", "")
-	if is, _ := w.condition("Ready"); is == "" {
+	f.reconcile()
+	f.expect("HealthCheckSucceeded", "True x", "")
+	if is, _ := f.condition("Ready"); is == "" {
 		t.Error("the reconcile after the conflict wrote nothing")
 	}
 }
 
-// MB17
+// Behaviors MB17 of test/behaviours.
 func TestReconcile_RunsAllStepsAndJoinsTheirErrors(t *testing.T) {
-	w := newFixture(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
-	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnreadable, contract.ErrKindUnknown
-	_, err := w.tryReconcile()
+	f := newFixture(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
+	f.unread["ExampleMachine"], f.unread["ExampleConfig"] = contract.ErrUnreadable, contract.ErrKindUnknown
+	_, err := f.tryReconcile()
 	for _, part := range []string{"bootstrap: unknown kind", "infrastructure: could not be read", "is \"soon\", which is not an RFC 3339 time"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnreadable.Error())
-	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig: "+contract.ErrKindUnknown.Error())
+	f.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnreadable.Error())
+	f.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig: "+contract.ErrKindUnknown.Error())
 }
 
 func TestReconcile_WritesNothingWithoutChanges(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infraThere(), newNode())
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra(), newNode())
 	for range 3 {
-		w.reconcile()
+		f.reconcile()
 	}
-	w.writes()
-	w.now = w.now.Add(600e9)
-	w.others.ClearActions()
-	w.reconcile()
-	if n := w.writes(); n != 0 {
+	f.writes()
+	f.now = f.now.Add(600e9)
+	f.others.ClearActions()
+	f.reconcile()
+	if n := f.writes(); n != 0 {
 		t.Errorf("%d writes of the Machine", n)
 	}
-	for _, a := range w.others.Actions() {
+	for _, a := range f.others.Actions() {
 		if a.GetVerb() != "get" {
 			t.Errorf("%s of the infrastructure", a.GetVerb())
 		}
@@ -304,49 +305,49 @@ func TestReconcile_WritesNothingWithoutChanges(t *testing.T) {
 }
 
 func TestReconcile_WritesAMachineFiveTimesUntilItHasANode(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infra())
-	w.reconcile()
-	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
-	w.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
-	w.reconcile()
-	w.add(newNode())
-	w.reconcile()
-	if m := w.machine(); m.Status.NodeRef.Name != "n" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
+	f := newFixture(t, newMachine(), newCluster(), infra())
+	f.reconcile()
+	f.set("ExampleMachine", "i", providerID, "spec", "providerID")
+	f.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
+	f.reconcile()
+	f.add(newNode())
+	f.reconcile()
+	if m := f.machine(); m.Status.NodeRef.Name != "n" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
 		t.Fatalf("status %+v", m.Status)
 	}
-	if n := w.writes(); n > 5 {
+	if n := f.writes(); n > 5 {
 		t.Errorf("%d writes", n)
 	}
 }
 
 // A rejected spec is an error, but the status is still written.
 func TestPersist_WritesTheStatusIfTheSpecIsRejected(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infraThere())
-	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra())
+	f.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
 			return true, nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Machine"}, "m", nil)
 		}
 		return false, nil, nil
 	})
-	w.expectError("invalid")
-	if conditions.Find(w.machine().Status.Conditions, "InfrastructureReady") == nil {
+	f.expectError("invalid")
+	if conditions.Find(f.machine().Status.Conditions, "InfrastructureReady") == nil {
 		t.Error("no status was written")
 	}
 }
 
 // Messages of the infrastructure object are mirrored only when they change.
 func TestPersistStatus_WritesEachReasonOfTheInfrastructureOnce(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
-	w.reconcile()
-	w.writes()
+	f := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
+	f.reconcile()
+	f.writes()
 	for _, reason := range []string{"First", "Second"} {
-		w.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
+		f.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
 		for range 3 {
-			w.now = w.now.Add(time.Second)
-			w.reconcile()
+			f.now = f.now.Add(time.Second)
+			f.reconcile()
 		}
-		w.expect("InfrastructureReady", "False "+reason, "")
-		if n := w.writes(); n != 1 {
+		f.expect("InfrastructureReady", "False "+reason, "")
+		if n := f.writes(); n != 1 {
 			t.Errorf("%d writes of reason %s, want 1", n, reason)
 		}
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// MB107-113, MD2, MT15: a drain is useful if the API server outlives the Machine. The last Machine of a control plane,
-// or of a deleted Cluster, takes it away. Cluster API drains no Machine of a Cluster without control plane Machines.
-func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
+// Behaviors MB107-113, MD2, MT15 of test/behaviours: a drain is useful if the API server outlives the Machine. The API
+// server does not outlive the last Machine of its control plane, nor a Machine of a deleted Cluster. Cluster API drains
+// no Machine of a Cluster without control plane Machines.
+func TestSkipNodeReason_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 	goesToo := func(c *cluster) { c.DeletionTimestamp = pointer(metav1.NewTime(began)) }
 	plane := other("ExampleControlPlane", "cp", nil)
 	external := other("ExampleControlPlane", "cp", map[string]any{"status": map[string]any{"externalManagedControlPlane": true}})
@@ -41,13 +42,13 @@ func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 		"a control plane without Machines":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: "no other Machine of the control plane is left"},
 		"a control plane elsewhere":           {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{external}},
 		"a control plane that does not exist": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}},
-		"a deleted control plane":             {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: "the control plane is being deleted"},
-		"a deleted external control plane":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: "the control plane is being deleted"},
+		"a deleted control plane":             {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{markDeleting(plane.DeepCopy())}, want: "the control plane is being deleted"},
+		"a deleted external control plane":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{markDeleting(external.DeepCopy())}, want: "the control plane is being deleted"},
 		"the Cluster is deleted":              {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: "the Cluster is being deleted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects := []runtime.Object{newMachine(append(test.machine, deleted)...), newCluster(test.cluster...), infraThere()}
+			objects := []runtime.Object{newMachine(append(test.machine, deleted)...), newCluster(test.cluster...), provisionedInfra()}
 			n := newNode()
 			if test.nodeless {
 				n.Spec.ProviderID = "example://2"
@@ -56,60 +57,60 @@ func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 			for _, o := range test.others {
 				objects = append(objects, o.DeepCopyObject())
 			}
-			w := newFixture(t, objects...)
-			w.reconcile()
-			if got := w.drained > 0; got != (test.want == "") {
+			f := newFixture(t, objects...)
+			f.reconcile()
+			if got := f.drained > 0; got != (test.want == "") {
 				t.Errorf("drained %t", got)
 			}
-			if got, err := w.c.reconcile.deletion.SkipNodeReason(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
+			if got, err := f.c.reconcile.deletion.SkipNodeReason(t.Context(), f.state(), &step.Report{}); got != test.want || err != nil {
 				t.Errorf("refusal %q, error %v; want %q", got, err, test.want)
 			}
-			w.reconcile()
-			if gone := len(w.machine().Finalizers) == 0; !gone {
-				t.Errorf("the Machine is still in stage %s", w.stage())
+			f.reconcile()
+			if gone := len(f.machine().Finalizers) == 0; !gone {
+				t.Errorf("the Machine is still in stage %s", f.stage())
 			}
-			if test.want == "" == w.hasNode() {
-				t.Errorf("Node exists: %t", w.hasNode())
+			if test.want == "" == f.hasNode() {
+				t.Errorf("Node exists: %t", f.hasNode())
 			}
 		})
 	}
 }
 
 // state returns the state of a reconcile.
-func (w *fixture) state() *step.State {
-	w.t.Helper()
-	m, r := w.machine(), w.c.reconcile
-	s := &step.State{Now: w.now, Stored: m, Machine: m.DeepCopy()}
+func (f *fixture) state() *step.State {
+	f.t.Helper()
+	m, r := f.machine(), f.c.reconcile
+	s := &step.State{Now: f.now, Stored: m, Machine: m.DeepCopy()}
 	var err error
 	if s.Cluster, err = controller.IgnoreNotFound(r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName)); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	s.Infra = r.external.Read(w.t.Context(), m.Namespace, m.Spec.InfrastructureRef)
+	s.Infra = r.external.Read(f.t.Context(), m.Namespace, m.Spec.InfrastructureRef)
 	r.nodes.Connect(s)
 	return s
 }
 
-// MT33: a control plane that cannot be read does not count as missing.
-func TestRefusal_WaitsWhileTheControlPlaneCannotBeRead(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
-	w.unread["ExampleControlPlane"] = contract.ErrUnreadable
-	w.expectError("checking whether the Node may be deleted: control plane: could not be read")
-	w.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnreadable.Error())
-	if w.stage() != "" || w.drained > 0 || w.object("ExampleMachine", "i") == nil {
-		t.Errorf("stage %s", w.stage())
+// Behaviors MT33 of test/behaviours: a control plane that cannot be read does not count as missing.
+func TestSkipNodeReason_WaitsWhileTheControlPlaneCannotBeRead(t *testing.T) {
+	f := newFixture(t, newMachine(running, deleted), newCluster(withControlPlane), provisionedInfra(), newNode())
+	f.unread["ExampleControlPlane"] = contract.ErrUnreadable
+	f.expectError("checking whether the Node may be deleted: control plane: could not be read")
+	f.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnreadable.Error())
+	if f.stage() != "" || f.drained > 0 || f.object("ExampleMachine", "i") == nil {
+		t.Errorf("stage %s", f.stage())
 	}
 }
 
-// MB114, MB151
+// Behaviors MB114, MB151 of test/behaviours.
 func TestDeletion_FindsTheNodeAgain(t *testing.T) {
-	w := newFixture(t, newMachine(deleted), newCluster(), infraThere(), newNode())
-	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
-	w.reconcile()
-	if w.machine().Status.NodeRef.Name != "n" || w.drained != 1 {
-		t.Errorf("Node %q, drained %d times", w.machine().Status.NodeRef.Name, w.drained)
+	f := newFixture(t, newMachine(deleted), newCluster(), provisionedInfra(), newNode())
+	f.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
+	f.reconcile()
+	if f.machine().Status.NodeRef.Name != "n" || f.drained != 1 {
+		t.Errorf("Node %q, drained %d times", f.machine().Status.NodeRef.Name, f.drained)
 	}
-	w.reconcile()
-	if w.hasNode() {
+	f.reconcile()
+	if f.hasNode() {
 		t.Error("the Node was not deleted")
 	}
 }

@@ -27,12 +27,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// slow is an API server that answers each request just before the client's timeout.
-type slow struct{ asked int }
+// slow is an API server that responds to each request just before the client's timeout.
+type slow struct{ requests int }
 
 // RoundTrip implements http.RoundTripper.
 func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.asked++
+	s.requests++
 	select {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
@@ -69,31 +69,31 @@ func TestReconcile_IsLimitedToAVisitOfASlowWorkloadCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t, newMachine(running, deleted, stage), newCluster(), infraThere(), newNode())
+				f := newFixture(t, newMachine(running, deleted, stage), newCluster(), provisionedInfra(), newNode())
 				api := &slow{}
-				w.client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "https://slow", Transport: api, Timeout: 10 * time.Second})
-				w.c.reconcile.deletion.Drain = drain.Drain
+				f.client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "https://slow", Transport: api, Timeout: 10 * time.Second})
+				f.c.reconcile.deletion.Drain = drain.Drain
 				begin := time.Now()
-				_, err := w.tryReconcile()
+				_, err := f.tryReconcile()
 				if took := time.Since(begin); took > workload.VisitTimeout {
-					t.Errorf("the reconcile took %s and %d requests, %v", took, api.asked, err)
+					t.Errorf("the reconcile took %s and %d requests, %v", took, api.requests, err)
 				}
-				if is, text := w.condition("Deleting"); is != "True DrainingNode" || api.asked < 2 {
-					t.Errorf("after %d requests Deleting is %s %q", api.asked, is, text)
+				if is, text := f.condition("Deleting"); is != "True DrainingNode" || api.requests < 2 {
+					t.Errorf("after %d requests Deleting is %s %q", api.requests, is, text)
 				}
 			})
 		})
 	}
 }
 
-func TestEvents_LimitAnswersOfWorkloadClusters(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
-	w.drainErr = errors.New(strings.Repeat("x", 2*conditions.MaxNote))
-	_, _ = w.tryReconcile()
+func TestEvents_LimitResponsesOfWorkloadClusters(t *testing.T) {
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
+	f.drainErr = errors.New(strings.Repeat("x", 2*conditions.MaxNote))
+	_, _ = f.tryReconcile()
 	told := false
-	for len(w.recorder.Events) > 0 {
+	for len(f.recorder.Events) > 0 {
 		const before = "Warning FailedDrainNode "
-		if e := <-w.recorder.Events; strings.HasPrefix(e, before) {
+		if e := <-f.recorder.Events; strings.HasPrefix(e, before) {
 			if told = true; len(e) > len(before)+conditions.MaxNote {
 				t.Errorf("the note has %d bytes", len(e)-len(before))
 			}
@@ -105,76 +105,76 @@ func TestEvents_LimitAnswersOfWorkloadClusters(t *testing.T) {
 }
 
 func TestReconcile_RequeuesIfTheClusterIsBusy(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
-	w.busy = true
-	if got := w.reconcile(); got.RequeueAfter != time.Second || w.drained != 0 || w.writes() != 0 {
-		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
+	f.busy = true
+	if got := f.reconcile(); got.RequeueAfter != time.Second || f.drained != 0 || f.writes() != 0 {
+		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, f.drained)
 	}
-	w.busy = false
-	if w.reconcile(); w.drained != 1 {
-		t.Errorf("%d drains when a visit was possible, want 1", w.drained)
+	f.busy = false
+	if f.reconcile(); f.drained != 1 {
+		t.Errorf("%d drains when a visit was possible, want 1", f.drained)
 	}
 	// The Node of a Machine that is not deleted is found anyway, and synchronized later.
-	w = newFixture(t, newMachine(running), newCluster(), infraThere(), newNode())
-	w.busy = true
-	if got := w.reconcile(); got.RequeueAfter != time.Second || w.synchronized() {
-		t.Errorf("requeued after %s, the Node is synchronized: %t; want 1s and not yet", got.RequeueAfter, w.synchronized())
+	f = newFixture(t, newMachine(running), newCluster(), provisionedInfra(), newNode())
+	f.busy = true
+	if got := f.reconcile(); got.RequeueAfter != time.Second || f.synchronized() {
+		t.Errorf("requeued after %s, the Node is synchronized: %t; want 1s and not yet", got.RequeueAfter, f.synchronized())
 	}
-	w.expect("NodeHealthy", "True NodeHealthy", "")
-	w.busy = false
-	if w.reconcile(); !w.synchronized() {
+	f.expect("NodeHealthy", "True NodeHealthy", "")
+	f.busy = false
+	if f.reconcile(); !f.synchronized() {
 		t.Error("the Node was not synchronized when a visit was possible")
 	}
 }
 
 func TestDrain_WaitsForAListSlot(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
-	w.listing = true
-	if got := w.reconcile(); got.RequeueAfter != time.Second || w.drained != 0 {
-		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
+	f := newFixture(t, newMachine(running, deleted), newCluster(), provisionedInfra(), newNode())
+	f.listing = true
+	if got := f.reconcile(); got.RequeueAfter != time.Second || f.drained != 0 {
+		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, f.drained)
 	}
-	w.expect("Deleting", "True DrainingNode", "Drain not completed yet (started at 2026-05-01T12:00:00Z):")
-	w.listing = false
-	if w.reconcile(); w.drained != 1 {
-		t.Errorf("%d drains when a slot was free, want 1", w.drained)
+	f.expect("Deleting", "True DrainingNode", "Drain not completed yet (started at 2026-05-01T12:00:00Z):")
+	f.listing = false
+	if f.reconcile(); f.drained != 1 {
+		t.Errorf("%d drains when a slot was free, want 1", f.drained)
 	}
 }
 
 func TestReconcile_WaitsWhileTheNodeIsRead(t *testing.T) {
-	w := newFixture(t, newMachine(running), newCluster(), infraThere(), newNode())
-	w.reconcile()
-	w.reading = true
-	if got := w.reconcile().RequeueAfter; got != 10*time.Second {
+	f := newFixture(t, newMachine(running), newCluster(), provisionedInfra(), newNode())
+	f.reconcile()
+	f.reading = true
+	if got := f.reconcile().RequeueAfter; got != 10*time.Second {
 		t.Errorf("requeued after %s, want 10s", got)
 	}
-	w.expect("NodeHealthy", "True NodeHealthy", "")
+	f.expect("NodeHealthy", "True NodeHealthy", "")
 
 	// A Machine that is deleted before its Node was found still deletes the Node.
-	w = newFixture(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
-	w.reading = true
-	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began)) })
-	if got := w.reconcile().RequeueAfter; got != time.Second || w.stage() != "" {
-		t.Errorf("requeued after %s in stage %q, want 1s and no stage", got, w.stage())
+	f = newFixture(t, newMachine(provisioned, deleted), newCluster(), provisionedInfra(), newNode())
+	f.reading = true
+	f.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began)) })
+	if got := f.reconcile().RequeueAfter; got != time.Second || f.stage() != "" {
+		t.Errorf("requeued after %s in stage %q, want 1s and no stage", got, f.stage())
 	}
-	w.expect("Deleting", "True Deleting", "Deletion started")
-	w.reading = false
-	if w.reconcile(); w.drained != 1 || w.machine().Status.NodeRef.Name != "n" {
-		t.Errorf("%d drains of Node %q, want one of n", w.drained, w.machine().Status.NodeRef.Name)
+	f.expect("Deleting", "True Deleting", "Deletion started")
+	f.reading = false
+	if f.reconcile(); f.drained != 1 || f.machine().Status.NodeRef.Name != "n" {
+		t.Errorf("%d drains of Node %q, want one of n", f.drained, f.machine().Status.NodeRef.Name)
 	}
-	w = newFixture(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
-	w.reading = true
-	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-time.Minute))) })
-	if w.reconcile(); w.stage() == "" {
+	f = newFixture(t, newMachine(provisioned, deleted), newCluster(), provisionedInfra(), newNode())
+	f.reading = true
+	f.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-time.Minute))) })
+	if f.reconcile(); f.stage() == "" {
 		t.Error("the deletion still waits after a minute")
 	}
 }
 
 // synchronized reports whether Node "n" is annotated with its Machine.
-func (w *fixture) synchronized() bool {
-	w.t.Helper()
-	n, err := w.workload.CoreV1().Nodes().Get(w.t.Context(), "n", metav1.GetOptions{})
+func (f *fixture) synchronized() bool {
+	f.t.Helper()
+	n, err := f.workload.CoreV1().Nodes().Get(f.t.Context(), "n", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return n.Annotations[clusterv1alpha1.MachineAnnotation] == "m"
 }

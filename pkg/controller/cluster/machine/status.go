@@ -43,13 +43,13 @@ func updateStatus(s *step.State, deleting step.Progress, nodeConditions []metav1
 	return left
 }
 
-// progressCondition returns a condition that is True with progress if is is true, and False with the reason not
-// otherwise.
-func progressCondition(kind, not string, is bool, progress step.Progress) metav1.Condition {
-	if !is {
-		return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: not}
+// progressCondition returns a condition that is True with the given progress if isTrue is set, and False with
+// falseReason otherwise.
+func progressCondition(conditionType, falseReason string, isTrue bool, progress step.Progress) metav1.Condition {
+	if !isTrue {
+		return metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: falseReason}
 	}
-	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: progress.Reason, Message: progress.Message}
+	return metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: progress.Reason, Message: progress.Message}
 }
 
 // updatingOf returns the progress of an in-place update. Other clients set its annotations; update extensions are not
@@ -63,7 +63,7 @@ func updatingOf(m *machine) (p step.Progress) {
 	return p
 }
 
-// upToDateCondition returns the condition UpToDate of a Machine of a MachineDeployment. It compares the templates of
+// upToDateCondition returns the UpToDate condition of a Machine of a MachineDeployment. It compares the templates of
 // MachineDeployment and MachineSet, because they determine whether the Machine is replaced. Changes of the Machine
 // itself are ignored.
 func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step.Progress, now time.Time) metav1.Condition {

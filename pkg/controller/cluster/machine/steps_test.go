@@ -30,7 +30,7 @@ func withPausedAnnotation(o *unstructured.Unstructured) *unstructured.Unstructur
 	return o
 }
 
-// MB28-34, MB36, MC27, MT5-7
+// Behaviors MB28-34, MB36, MC27, MT5-7 of test/behaviours.
 func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 	ready := map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "made"}
 	old := map[string]any{"ready": true, "dataSecretName": "made"}
@@ -47,7 +47,7 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 	}{
 		"no reference":                           {machine: func(*machine) {}, secret: "data"},
 		"cannot be read":                         {machine: withConfig, unread: contract.ErrUnreadable, fails: "bootstrap: could not be read"},
-		"not there":                              {machine: withConfig, after: 30 * time.Second},
+		"does not exist":                         {machine: withConfig, after: 30 * time.Second},
 		"not ready":                              {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
 		"ready":                                  {machine: withConfig, config: config(ready), secret: "made", created: true},
 		"ready, the name is in the spec":         {machine: halfWritten, config: config(map[string]any{}), secret: "made", created: true},
@@ -56,7 +56,7 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 		"ready and paused by v1beta1":            {machine: withConfig, config: withPausedAnnotation(config(old)), contract: contract.V1Beta1, secret: "made", created: true},
 		"ready without name":                     {machine: withConfig, config: config(map[string]any{"initialization": initialized("dataSecretCreated")}), fails: "status.dataSecretName of ExampleConfig ns/b is empty"},
 		"wrong type":                             {machine: withConfig, config: config(map[string]any{"initialization": map[string]any{"dataSecretCreated": "yes"}}), fails: "status.initialization.dataSecretCreated"},
-		"ready while it is deleted":              {machine: withConfig, config: goes(config(ready))},
+		"ready while it is deleted":              {machine: withConfig, config: markDeleting(config(ready))},
 		"does not exist, the Machine is deleted": {machine: func(m *machine) { withConfig(m); deleted(m) }},
 	}
 	for name, test := range tests {
@@ -65,17 +65,17 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 			if test.config != nil {
 				objects = append(objects, test.config)
 			}
-			w := newFixture(t, objects...)
+			f := newFixture(t, objects...)
 			if test.contract != "" {
-				w.contract = test.contract
+				f.contract = test.contract
 			}
-			w.unread["ExampleConfig"] = test.unread
+			f.unread["ExampleConfig"] = test.unread
 			if test.fails != "" {
-				w.expectError(test.fails)
-			} else if got := w.reconcile().RequeueAfter; got != test.after {
+				f.expectError(test.fails)
+			} else if got := f.reconcile().RequeueAfter; got != test.after {
 				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
-			m := w.machine()
+			m := f.machine()
 			if got := m.Spec.Bootstrap.DataSecretName; (got == nil) != (test.secret == "") || got != nil && *got != test.secret {
 				t.Errorf("data Secret %v", got)
 			}
@@ -86,20 +86,20 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 	}
 }
 
-// MB35
+// Behaviors MB35 of test/behaviours.
 func TestBootstrap_NeverChangesTheDataSecretName(t *testing.T) {
-	w := newFixture(t, newMachine(withConfig, func(m *machine) {
+	f := newFixture(t, newMachine(withConfig, func(m *machine) {
 		m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = pointer("first"), pointer(true)
 	}), newCluster(), infra(), config(map[string]any{"initialization": map[string]any{"dataSecretCreated": false}, "dataSecretName": "second"}))
-	w.reconcile()
-	m := w.machine()
+	f.reconcile()
+	m := f.machine()
 	if *m.Spec.Bootstrap.DataSecretName != "first" || !step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) {
 		t.Errorf("bootstrap %+v, %+v", m.Spec.Bootstrap, m.Status.Initialization)
 	}
 }
 
-// MB21, MB37-38, MT5, MT8
-func TestTake_MakesTheMachineTheController(t *testing.T) {
+// Behaviors MB21, MB37-38, MT5, MT8 of test/behaviours.
+func TestAdopt_SetsTheMachineAsController(t *testing.T) {
 	ref := func(api, kind string, controller *bool) metav1.OwnerReference {
 		return metav1.OwnerReference{APIVersion: api, Kind: kind, Name: "x", UID: "x", Controller: controller}
 	}
@@ -126,25 +126,25 @@ func TestTake_MakesTheMachineTheController(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := infraThere()
+			o := provisionedInfra()
 			o.SetOwnerReferences(test.owners)
 			change := func(*machine) {}
 			if test.machine != nil {
 				change = test.machine
 			}
-			w := newFixture(t, newMachine(change), newCluster(withControlPlane), o)
+			f := newFixture(t, newMachine(change), newCluster(withControlPlane), o)
 			if test.fails != "" {
-				w.expectError(test.fails)
-				if w.machine().Spec.ProviderID != "" {
+				f.expectError(test.fails)
+				if f.machine().Spec.ProviderID != "" {
 					t.Error("fields of an object of another controller were copied")
 				}
-				if is, message := w.condition(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
+				if is, message := f.condition(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
 					t.Errorf("InfrastructureReady is %s %q, want the name of the controller", is, message)
 				}
 			} else {
-				w.reconcile()
+				f.reconcile()
 			}
-			got := w.object("ExampleMachine", "i")
+			got := f.object("ExampleMachine", "i")
 			if diff := cmp.Diff(test.want, got.GetOwnerReferences()); diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
@@ -155,7 +155,7 @@ func TestTake_MakesTheMachineTheController(t *testing.T) {
 	}
 }
 
-// MB39-42, MB45-48, MB52-54, MC26, MC28, MT8-10, MT33
+// Behaviors MB39-42, MB45-48, MB52-54, MC26, MC28, MT8-10, MT33 of test/behaviours.
 func TestInfrastructure_CopiesFields(t *testing.T) {
 	status := func(fields map[string]any) map[string]any {
 		all := map[string]any{"initialization": initialized("provisioned")}
@@ -180,13 +180,13 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 		ip, zone string
 	}{
 		"cannot be read":                            {unread: contract.ErrUnreadable, fails: "infrastructure: could not be read"},
-		"not there":                                 {after: 30 * time.Second},
+		"does not exist":                            {after: 30 * time.Second},
 		"not provisioned":                           {infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": providerID}})},
 		"provisioned":                               {infra: full(status(nil)), provider: providerID},
 		"provisioned by v1beta1":                    {infra: full(map[string]any{"ready": true}), contract: contract.V1Beta1, provider: providerID},
 		"provisioned and paused":                    {infra: withPausedAnnotation(full(status(nil))), provider: providerID},
 		"addresses and failure domain":              {infra: full(status(map[string]any{"addresses": addresses, "failureDomain": "z"})), provider: providerID, ip: "10.0.0.1", zone: "z"},
-		"while it is deleted":                       {infra: goes(full(status(nil)))},
+		"while it is deleted":                       {infra: markDeleting(full(status(nil)))},
 		"an address of an unknown type":             {infra: full(status(map[string]any{"addresses": []any{map[string]any{"type": "IPv4", "address": "x"}}})), fails: `entry 0 has type "IPv4"`},
 		"a failure domain of the wrong type":        {infra: full(status(map[string]any{"failureDomain": int64(7), "addresses": addresses})), fails: "status.failureDomain of ExampleMachine ns/i"},
 		"deleted before provisioning, with Machine": {machine: deleted},
@@ -205,17 +205,17 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 			if test.infra != nil {
 				objects = append(objects, test.infra)
 			}
-			w := newFixture(t, objects...)
-			w.unread["ExampleMachine"] = test.unread
+			f := newFixture(t, objects...)
+			f.unread["ExampleMachine"] = test.unread
 			if test.contract != "" {
-				w.contract = test.contract
+				f.contract = test.contract
 			}
 			if test.fails != "" {
-				w.expectError(test.fails)
-			} else if got := w.reconcile().RequeueAfter; got != test.after {
+				f.expectError(test.fails)
+			} else if got := f.reconcile().RequeueAfter; got != test.after {
 				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
-			m := w.machine()
+			m := f.machine()
 			if m.Spec.ProviderID != test.provider || step.IsProvisioned(m) != (test.provider != "") {
 				t.Errorf("provider ID %q, provisioned %t", m.Spec.ProviderID, step.IsProvisioned(m))
 			}
@@ -230,64 +230,64 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 	}
 }
 
-// MB43-44
+// Behaviors MB43-44 of test/behaviours.
 func TestInfrastructure_CopiesTheOldFailureDomainToTheSpec(t *testing.T) {
-	o := infraThere()
-	w := newFixture(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
-	w.set("ExampleMachine", "i", "new", "status", "failureDomain")
-	w.reconcile()
-	if m := w.machine(); m.Spec.FailureDomain != "asked" || m.Status.FailureDomain != "new" {
+	o := provisionedInfra()
+	f := newFixture(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
+	f.set("ExampleMachine", "i", "new", "status", "failureDomain")
+	f.reconcile()
+	if m := f.machine(); m.Spec.FailureDomain != "asked" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
-	w.set("ExampleMachine", "i", "old", "spec", "failureDomain")
-	w.reconcile()
-	if m := w.machine(); m.Spec.FailureDomain != "old" || m.Status.FailureDomain != "new" {
+	f.set("ExampleMachine", "i", "old", "spec", "failureDomain")
+	f.reconcile()
+	if m := f.machine(); m.Spec.FailureDomain != "old" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
 }
 
-// MB46, MB49-51
-func TestInfrastructure_StaysProvisionedAndFollowsChanges(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infraThere())
-	w.reconcile()
-	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
-	w.set("ExampleMachine", "i", []any{map[string]any{"type": "InternalIP", "address": "10.0.0.2"}}, "status", "addresses")
-	w.set("ExampleMachine", "i", "z2", "status", "failureDomain")
-	w.reconcile()
-	m := w.machine()
+// Behaviors MB46, MB49-51 of test/behaviours.
+func TestInfrastructure_StaysProvisionedAndCopiesChanges(t *testing.T) {
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra())
+	f.reconcile()
+	f.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
+	f.set("ExampleMachine", "i", []any{map[string]any{"type": "InternalIP", "address": "10.0.0.2"}}, "status", "addresses")
+	f.set("ExampleMachine", "i", "z2", "status", "failureDomain")
+	f.reconcile()
+	m := f.machine()
 	if !step.IsProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
 		t.Errorf("status %+v", m.Status)
 	}
-	w.unread["ExampleMachine"] = contract.ErrUnreadable
-	w.expectError("could not be read")
-	if !step.IsProvisioned(w.machine()) {
-		t.Error("a read error took back that the infrastructure was provisioned")
+	f.unread["ExampleMachine"] = contract.ErrUnreadable
+	f.expectError("could not be read")
+	if !step.IsProvisioned(f.machine()) {
+		t.Error("a read error reset the provisioned infrastructure")
 	}
 }
 
-// MB48
+// Behaviors MB48 of test/behaviours.
 func TestInfrastructure_WaitsForTheProviderID(t *testing.T) {
-	w := newFixture(t, newMachine(), newCluster(), infraThere())
-	w.set("ExampleMachine", "i", "", "spec", "providerID")
-	if got := w.reconcile(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
-		t.Errorf("result %+v, provisioned %t", got, step.IsProvisioned(w.machine()))
+	f := newFixture(t, newMachine(), newCluster(), provisionedInfra())
+	f.set("ExampleMachine", "i", "", "spec", "providerID")
+	if got := f.reconcile(); got.RequeueAfter != 0 || step.IsProvisioned(f.machine()) {
+		t.Errorf("result %+v, provisioned %t", got, step.IsProvisioned(f.machine()))
 	}
-	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
-	w.now = w.now.Add(2 * time.Second)
-	if got := w.reconcile().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
-		t.Errorf("an event after 2 s: requeued after %s, provisioned %t", got, step.IsProvisioned(w.machine()))
+	f.set("ExampleMachine", "i", providerID, "spec", "providerID")
+	f.now = f.now.Add(2 * time.Second)
+	if got := f.reconcile().RequeueAfter; got != 3*time.Second || step.IsProvisioned(f.machine()) {
+		t.Errorf("an event after 2 s: requeued after %s, provisioned %t", got, step.IsProvisioned(f.machine()))
 	}
-	w.now = w.now.Add(3 * time.Second)
-	if w.reconcile(); !step.IsProvisioned(w.machine()) {
+	f.now = f.now.Add(3 * time.Second)
+	if f.reconcile(); !step.IsProvisioned(f.machine()) {
 		t.Error("not provisioned after 5 s")
 	}
 }
 
-// MB19, MB52, MT28
+// Behaviors MB19, MB52, MT28 of test/behaviours.
 func TestInfrastructure_DeletionIsATerminalFailure(t *testing.T) {
-	w := newFixture(t, newMachine(provisioned), newCluster())
-	w.expectError("was deleted")
-	w.expect("InfrastructureReady", "False ObjectDeleted", "ExampleMachine has been deleted while the Machine still exists")
+	f := newFixture(t, newMachine(provisioned), newCluster())
+	f.expectError("was deleted")
+	f.expect("InfrastructureReady", "False ObjectDeleted", "ExampleMachine has been deleted while the Machine still exists")
 }
 
 func TestProviderFailure_IsReportedInTheConditionOfTheObject(t *testing.T) {
@@ -295,16 +295,16 @@ func TestProviderFailure_IsReportedInTheConditionOfTheObject(t *testing.T) {
 		"Broken":    {"False Broken", "ExampleMachine reports a failure: no disk"},
 		"two words": {"False NotReady", "ExampleMachine reports a failure: two words: no disk"},
 	} {
-		w := newFixture(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
-		w.set("ExampleMachine", "i", reason, "status", "failureReason")
-		w.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
-		w.reconcile()
-		w.expect("InfrastructureReady", want[0], want[1])
-		w.expect("BootstrapConfigReady", "False NotReady", "ExampleConfig reports a failure: no token")
+		f := newFixture(t, newMachine(withConfig), newCluster(), provisionedInfra(), config(map[string]any{"failureMessage": "no token"}))
+		f.set("ExampleMachine", "i", reason, "status", "failureReason")
+		f.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
+		f.reconcile()
+		f.expect("InfrastructureReady", want[0], want[1])
+		f.expect("BootstrapConfigReady", "False NotReady", "ExampleConfig reports a failure: no token")
 	}
 }
 
-// MB55-62, MC29
+// Behaviors MB55-62, MC29 of test/behaviours.
 func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 	const early, late = "2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"
 	key := clusterv1alpha1.MachineCertificatesExpiryDateAnnotation
@@ -315,7 +315,7 @@ func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 		want, fails        string
 	}{
 		"a worker":                      {worker: true, onMachine: early},
-		"nothing anywhere":              {},
+		"no annotation":                 {},
 		"on the bootstrap object":       {onOther: late, want: late},
 		"on the Machine":                {onMachine: early, want: early},
 		"on both":                       {onMachine: early, onOther: late, want: early},
@@ -329,7 +329,7 @@ func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 			if test.onOther != "" {
 				c.SetAnnotations(map[string]string{key: test.onOther})
 			}
-			w := newFixture(t, newMachine(withConfig, func(m *machine) {
+			f := newFixture(t, newMachine(withConfig, func(m *machine) {
 				if !test.worker {
 					ofControlPlane(m)
 				}
@@ -342,12 +342,12 @@ func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 				}
 			}), newCluster(), infra(), c)
 			if test.fails != "" {
-				w.expectError(test.fails)
+				f.expectError(test.fails)
 			} else {
-				w.reconcile()
+				f.reconcile()
 			}
 			got := ""
-			if at := w.machine().Status.CertificatesExpiryDate; at != nil {
+			if at := f.machine().Status.CertificatesExpiryDate; at != nil {
 				got = at.UTC().Format(time.RFC3339)
 			}
 			if got != test.want {

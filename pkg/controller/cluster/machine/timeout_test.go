@@ -13,24 +13,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// MT30-31: users learn from an event that objects remain after a timeout.
+// Behaviors MT30-31 of test/behaviours: users learn from an event that objects remain after a timeout.
 func TestDeletion_RecordsAnEventAfterATimeout(t *testing.T) {
-	w := newFixture(t, newMachine(running, deleted, func(m *machine) {
+	f := newFixture(t, newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{NodeDrainTimeoutSeconds: pointer(int32(60)), NodeVolumeDetachTimeoutSeconds: pointer(int32(30))}
-	}), newCluster(), infraThere(), newNode())
-	w.draining, w.detaching = drain.Result{Message: "Pods"}, drain.Result{Message: "a disk"}
-	w.reconcile()
-	w.now = w.now.Add(time.Minute)
-	w.reconcile()
-	if w.stage() != "VolumeDetach" || w.drained != 1 {
-		t.Errorf("stage %s, drained %d times", w.stage(), w.drained)
+	}), newCluster(), provisionedInfra(), newNode())
+	f.draining, f.detaching = drain.Result{Message: "Pods"}, drain.Result{Message: "a disk"}
+	f.reconcile()
+	f.now = f.now.Add(time.Minute)
+	f.reconcile()
+	if f.stage() != "VolumeDetach" || f.drained != 1 {
+		t.Errorf("stage %s, drained %d times", f.stage(), f.drained)
 	}
-	w.now = w.now.Add(30 * time.Second)
-	w.reconcile()
-	if w.stage() != "Infrastructure" || w.detached != 1 {
-		t.Errorf("stage %s, detached %d times", w.stage(), w.detached)
+	f.now = f.now.Add(30 * time.Second)
+	f.reconcile()
+	if f.stage() != "Infrastructure" || f.detached != 1 {
+		t.Errorf("stage %s, detached %d times", f.stage(), f.detached)
 	}
-	if diff := cmp.Diff([]string{"FailedDrainNode", "FailedWaitForVolumeDetach"}, w.eventReasons()); diff != "" {
+	if diff := cmp.Diff([]string{"FailedDrainNode", "FailedWaitForVolumeDetach"}, f.eventReasons()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

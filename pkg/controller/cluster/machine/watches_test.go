@@ -20,7 +20,7 @@ import (
 
 var clusterC = types.NamespacedName{Namespace: ns, Name: "c"}
 
-// MB22-25: the Cluster of a watched Node is known independently of its annotations.
+// Behaviors MB22-25 of test/behaviours: the Cluster of a watched Node is known independently of its annotations.
 func TestController_QueuesTheMachineOfANode(t *testing.T) {
 	annotations := map[string]map[string]string{
 		"none":      nil,
@@ -30,39 +30,39 @@ func TestController_QueuesTheMachineOfANode(t *testing.T) {
 	}
 	for name, a := range annotations {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
+			f := newFixture(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
 				newMachine(named("x"), running, func(m *machine) { m.Spec.ClusterName = "other" }))
 			n := newNode()
 			n.Annotations = a
-			w.c.OnNode(clusterC, n)
-			if diff := cmp.Diff([]string{"m"}, w.queued()); diff != "" {
+			f.c.OnNode(clusterC, n)
+			if diff := cmp.Diff([]string{"m"}, f.queued()); diff != "" {
 				t.Errorf("queued by the name of the Node (-want +got):\n%s", diff)
 			}
 			n.Name, n.Spec.ProviderID = "new", "example://2"
-			w.c.OnNode(clusterC, n)
-			if diff := cmp.Diff([]string{"m2"}, w.queued()); diff != "" {
+			f.c.OnNode(clusterC, n)
+			if diff := cmp.Diff([]string{"m2"}, f.queued()); diff != "" {
 				t.Errorf("queued by the provider ID (-want +got):\n%s", diff)
 			}
-			w.c.OnNode(clusterC, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}})
-			if got := w.queued(); len(got) != 0 {
+			f.c.OnNode(clusterC, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}})
+			if got := f.queued(); len(got) != 0 {
 				t.Errorf("queued %v for a Node without a Machine", got)
 			}
 		})
 	}
 }
 
-// MB27, MC23
+// Behaviors MB27, MC23 of test/behaviours.
 func TestController_QueuesAllMachinesOfAWorkloadCluster(t *testing.T) {
-	w := newFixture(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
-	w.c.OnCluster(clusterC)
-	if diff := cmp.Diff([]string{"m", "m2"}, w.queued()); diff != "" {
+	f := newFixture(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
+	f.c.OnCluster(clusterC)
+	if diff := cmp.Diff([]string{"m", "m2"}, f.queued()); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
 
-// MB19-20, MB26
+// Behaviors MB19-20, MB26 of test/behaviours.
 func TestController_QueuesTheMachineOfAReferencedObject(t *testing.T) {
-	w := newFixture(t, newMachine())
+	f := newFixture(t, newMachine())
 	version := func(v string, annotations map[string]string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
 		o := infra()
 		o.SetResourceVersion(v)
@@ -73,7 +73,7 @@ func TestController_QueuesTheMachineOfAReferencedObject(t *testing.T) {
 	ours := metav1.OwnerReference{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Machine", Name: "m"}
 	theirs := metav1.OwnerReference{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "m"}
 	paused := map[string]string{clusterv1alpha1.PausedAnnotation: ""}
-	h := w.c.externalHandler()
+	h := f.c.externalHandler()
 	steps := map[string]struct {
 		happen func()
 		want   []string
@@ -88,7 +88,7 @@ func TestController_QueuesTheMachineOfAReferencedObject(t *testing.T) {
 	}
 	for name, step := range steps {
 		step.happen()
-		if diff := cmp.Diff(step.want, w.queued()); diff != "" {
+		if diff := cmp.Diff(step.want, f.queued()); diff != "" {
 			t.Errorf("%s: queued (-want +got):\n%s", name, diff)
 		}
 	}
@@ -101,11 +101,11 @@ func updates(h cache.ResourceEventHandler, old, now metav1.Object) {
 	h.OnUpdate(old, now)
 }
 
-// MC21-22
+// Behaviors MC21-22 of test/behaviours.
 func TestController_QueuesTheMachinesOfAnOwner(t *testing.T) {
-	w := newFixture(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
+	f := newFixture(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
 	revision := func(s *machineSet) { s.Annotations = map[string]string{clusterv1alpha1.RevisionAnnotation: "2"} }
-	sets, deployments := w.c.setHandler(), w.c.deploymentHandler()
+	sets, deployments := f.c.setHandler(), f.c.deploymentHandler()
 	for name, step := range map[string]struct {
 		happen func()
 		want   []string
@@ -121,17 +121,17 @@ func TestController_QueuesTheMachinesOfAnOwner(t *testing.T) {
 		"a status of a deployment": {func() {
 			updates(deployments, newDeployment(), newDeployment(func(d *deployment) { d.Status.ObservedGeneration = 9 }))
 		}, nil},
-		"a Cluster that appears": {func() { w.c.clusterHandler().OnAdd(newCluster(), false) }, []string{"alone", "m"}},
-		"a removed Cluster":      {func() { w.c.clusterHandler().OnDelete(newCluster()) }, []string{"alone", "m"}},
+		"a Cluster that appears": {func() { f.c.clusterHandler().OnAdd(newCluster(), false) }, []string{"alone", "m"}},
+		"a removed Cluster":      {func() { f.c.clusterHandler().OnDelete(newCluster()) }, []string{"alone", "m"}},
 		"a Cluster that is being deleted": {func() {
-			updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} }))
+			updates(f.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} }))
 		}, []string{"alone", "m"}},
 		"an initialized control plane": {func() {
-			updates(w.c.clusterHandler(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), newCluster())
+			updates(f.c.clusterHandler(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), newCluster())
 		}, []string{"alone", "m"}},
 	} {
 		step.happen()
-		if diff := cmp.Diff(step.want, w.queued()); diff != "" {
+		if diff := cmp.Diff(step.want, f.queued()); diff != "" {
 			t.Errorf("%s: queued (-want +got):\n%s", name, diff)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fixture is a deployment with its sets and Machines. In each step the deployment is reconciled once, then each set.
-// Then all created Machines become available unless they are broken.
+// fixture is a MachineDeployment with its MachineSets and Machines. In each step the MachineDeployment is reconciled
+// once, then each MachineSet. Then all created Machines become available unless they are broken.
 type fixture struct {
 	t        *testing.T
 	now      time.Time
@@ -36,10 +36,10 @@ type fixture struct {
 	// slow is the number of steps for which deleted Machines remain.
 	slow int
 	// boot is the number of steps until a Machine is available.
-	boot int
-	made int
-	// going and booting count these steps.
-	going, booting map[string]int
+	boot    int
+	created int
+	// deleting and booting count the elapsed steps of slow and boot, by Machine.
+	deleting, booting map[string]int
 }
 
 func newFixture(t *testing.T, replicas int32, surge, unavailable intstr.IntOrString) *fixture {
@@ -49,100 +49,100 @@ func newFixture(t *testing.T, replicas int32, surge, unavailable intstr.IntOrStr
 	d.Spec.Template.Metadata.Labels = map[string]string{"app": "md"}
 	d.Spec.Template.Spec.Version = "v1"
 	d.Spec.Rollout.Strategy.RollingUpdate = clusterv1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{MaxSurge: &surge, MaxUnavailable: &unavailable}
-	return &fixture{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, going: map[string]int{}, booting: map[string]int{}}
+	return &fixture{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, deleting: map[string]int{}, booting: map[string]int{}}
 }
 
-func (w *fixture) views() []*setState {
+func (f *fixture) setStates() []*setState {
 	var all []*setState
-	for name, s := range w.sets {
-		all = append(all, newSetState(s, w.machines[name]))
+	for name, s := range f.sets {
+		all = append(all, newSetState(s, f.machines[name]))
 	}
 	return all
 }
 
-func (w *fixture) taken(name string) bool { return w.sets[name] != nil }
+func (f *fixture) isNameUsed(name string) bool { return f.sets[name] != nil }
 
-func (w *fixture) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
+func (f *fixture) plan() *plan { return newPlan(f.d, f.setStates(), f.isNameUsed, f.now) }
 
 // reconcile reconciles the deployment and reports whether anything has changed.
-func (w *fixture) reconcile() bool {
-	p, changed := w.plan(), false
+func (f *fixture) reconcile() bool {
+	p, changed := f.plan(), false
 	for _, v := range p.all() {
 		next := p.desired(v)
 		if v.set.UID == "" {
-			next.UID, next.CreationTimestamp = types.UID(next.Name), metav1.NewTime(w.now)
-			if w.taken(next.Name) {
-				w.t.Fatalf("set %s is created twice", next.Name)
+			next.UID, next.CreationTimestamp = types.UID(next.Name), metav1.NewTime(f.now)
+			if f.isNameUsed(next.Name) {
+				f.t.Fatalf("set %s is created twice", next.Name)
 			}
-			w.sets[next.Name], changed, v.set = next, true, next
+			f.sets[next.Name], changed, v.set = next, true, next
 			continue
 		}
 		if !equality.Semantic.DeepEqual(next, v.set) {
-			w.sets[next.Name], changed = next, true
+			f.sets[next.Name], changed = next, true
 		}
 	}
 	for _, v := range p.setsToDelete() {
-		delete(w.sets, v.set.Name)
+		delete(f.sets, v.set.Name)
 		changed = true
 	}
-	if p.current != nil && w.d.Annotations[clusterv1alpha1.RevisionAnnotation] != p.revision() {
-		w.d.Annotations = withEntry(w.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
+	if p.current != nil && f.d.Annotations[clusterv1alpha1.RevisionAnnotation] != p.revision() {
+		f.d.Annotations = withEntry(f.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
 	}
 	return changed
 }
 
 // step performs a step of the sets and Machines.
-func (w *fixture) step() bool {
+func (f *fixture) step() bool {
 	changed := false
-	for name, s := range w.sets {
-		mine := w.machines[name]
+	for name, s := range f.sets {
+		mine := f.machines[name]
 		for n := len(mine) - int(*s.Spec.Replicas); n < 0 && s.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true"; n++ {
-			w.made++
-			m := &machine{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%03d", s.Spec.Template.Spec.Version, w.made), CreationTimestamp: metav1.NewTime(w.now)}}
+			f.created++
+			m := &machine{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%03d", s.Spec.Template.Spec.Version, f.created), CreationTimestamp: metav1.NewTime(f.now)}}
 			m.Spec.Version = s.Spec.Template.Spec.Version
 			mine, changed = append(mine, m), true
 		}
 		for _, m := range members.FirstToDelete(mine, len(mine)-int(*s.Spec.Replicas), s.Spec.Deletion.Order) {
 			if m.DeletionTimestamp == nil {
-				m.DeletionTimestamp, changed = &metav1.Time{Time: w.now}, true
+				m.DeletionTimestamp, changed = &metav1.Time{Time: f.now}, true
 				continue
 			}
-			if w.going[m.Name]++; w.going[m.Name] > w.slow {
+			if f.deleting[m.Name]++; f.deleting[m.Name] > f.slow {
 				mine = slices.DeleteFunc(slices.Clone(mine), func(o *machine) bool { return o == m })
 			}
 			changed = true
 		}
 		for _, m := range mine {
-			if m.DeletionTimestamp == nil && !w.broken[m.Spec.Version] && !members.IsAvailable(m) {
-				if w.booting[m.Name]++; w.booting[m.Name] > w.boot {
-					w.setAvailable(m, true)
+			if m.DeletionTimestamp == nil && !f.broken[m.Spec.Version] && !members.IsAvailable(m) {
+				if f.booting[m.Name]++; f.booting[m.Name] > f.boot {
+					f.setAvailable(m, true)
 				}
 				changed = true
 			}
 		}
-		w.machines[name] = mine
+		f.machines[name] = mine
 	}
-	w.now = w.now.Add(time.Minute)
+	f.now = f.now.Add(time.Minute)
 	return changed
 }
 
 // setAvailable sets whether a Machine is available.
-func (w *fixture) setAvailable(m *machine, ok bool) {
+func (f *fixture) setAvailable(m *machine, isAvailable bool) {
 	status := metav1.ConditionFalse
-	if m.Status.NodeRef.Name = ""; ok {
+	if m.Status.NodeRef.Name = ""; isAvailable {
 		status, m.Status.NodeRef.Name = metav1.ConditionTrue, m.Name
 	}
-	for _, kind := range []string{clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition} {
-		conditions.Set(&m.Status.Conditions, w.now, metav1.Condition{Type: kind, Status: status, Reason: "Test"})
+	for _, conditionType := range []string{clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition} {
+		conditions.Set(&m.Status.Conditions, f.now, metav1.Condition{Type: conditionType, Status: status, Reason: "Test"})
 	}
 }
 
 // settle performs steps until nothing changes, and calls each after every step.
-func (w *fixture) settle(each func()) {
-	w.t.Helper()
+func (f *fixture) settle(each func()) {
+	f.t.Helper()
 	for range 1000 {
-		changed := w.reconcile()
-		changed = w.step() || changed
+		changed := f.reconcile()
+		changed = f.step() || changed
 		if each != nil {
 			each()
 		}
@@ -150,44 +150,44 @@ func (w *fixture) settle(each func()) {
 			return
 		}
 	}
-	w.t.Fatalf("it does not settle: %s", w)
+	f.t.Fatalf("the MachineSets still change after the last step: %s", f)
 }
 
 // String returns the number of Machines and of available Machines for each version.
-func (w *fixture) String() string {
-	n, ok := map[string]int{}, map[string]int{}
-	for _, all := range w.machines {
+func (f *fixture) String() string {
+	n, available := map[string]int{}, map[string]int{}
+	for _, all := range f.machines {
 		for _, m := range all {
 			if n[m.Spec.Version]++; members.IsAvailable(m) {
-				ok[m.Spec.Version]++
+				available[m.Spec.Version]++
 			}
 		}
 	}
 	var out []string
 	for version := range n {
-		out = append(out, fmt.Sprintf("%s:%d/%d", version, ok[version], n[version]))
+		out = append(out, fmt.Sprintf("%s:%d/%d", version, available[version], n[version]))
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
 
 // set returns the set of a version.
-func (w *fixture) set(version string) *set {
-	w.t.Helper()
+func (f *fixture) set(version string) *set {
+	f.t.Helper()
 	var found *set
-	for _, s := range w.sets {
+	for _, s := range f.sets {
 		if s.Spec.Template.Spec.Version == version && (found == nil || *s.Spec.Replicas > *found.Spec.Replicas) {
 			found = s
 		}
 	}
 	if found == nil {
-		w.t.Fatalf("there is no set of %s", version)
+		f.t.Fatalf("there is no set of %s", version)
 	}
 	return found
 }
 
-func (w *fixture) total() (all, available int) {
-	for _, machines := range w.machines {
+func (f *fixture) total() (all, available int) {
+	for _, machines := range f.machines {
 		all += len(machines)
 		for _, m := range machines {
 			if members.IsAvailable(m) {
@@ -198,12 +198,12 @@ func (w *fixture) total() (all, available int) {
 	return all, available
 }
 
-func (w *fixture) expectMachines(what, want string) {
-	w.t.Helper()
-	if got := w.String(); got != want {
-		w.t.Errorf("%s: Machines are %s, want %s", what, got, want)
+func (f *fixture) expectMachines(what, want string) {
+	f.t.Helper()
+	if got := f.String(); got != want {
+		f.t.Errorf("%s: Machines are %s, want %s", what, got, want)
 	}
 }
 
-func (w *fixture) replicas(n int32) { w.d.Spec.Replicas = ptr.To(n) }
-func (w *fixture) version(v string) { w.d.Spec.Template.Spec.Version = v }
+func (f *fixture) replicas(n int32) { f.d.Spec.Replicas = ptr.To(n) }
+func (f *fixture) version(v string) { f.d.Spec.Template.Spec.Version = v }

@@ -42,19 +42,19 @@ var deploymentIndexers = cache.Indexers{
 }
 
 // deploymentChanged queues a MachineDeployment unless only its status has changed.
-func (c *Controller) deploymentChanged(was, now *deployment) {
+func (c *Controller) deploymentChanged(old, now *deployment) {
 	if now == nil {
 		return
 	}
-	if was == nil || members.IsEdited(was, now) {
+	if old == nil || members.IsEdited(old, now) {
 		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
 // setChanged queues the MachineDeployment of a MachineSet. If it has no controller, it queues the MachineDeployments
 // that would adopt it.
-func (c *Controller) setChanged(was, now *set) {
-	for _, s := range []*set{was, now} {
+func (c *Controller) setChanged(old, now *set) {
+	for _, s := range []*set{old, now} {
 		if s == nil {
 			continue
 		}
@@ -69,8 +69,8 @@ func (c *Controller) setChanged(was, now *set) {
 }
 
 // machineChanged queues the MachineDeployment of the MachineSet that controls a Machine.
-func (c *Controller) machineChanged(was, now *machine) {
-	m := cmp.Or(now, was)
+func (c *Controller) machineChanged(old, now *machine) {
+	m := cmp.Or(now, old)
 	ref := metav1.GetControllerOfNoCopy(m)
 	if ref == nil {
 		return

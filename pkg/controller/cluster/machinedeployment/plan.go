@@ -32,10 +32,10 @@ type plan struct {
 
 // newPlan computes the plan of d. taken reports whether a name cannot be used for a new MachineSet. It relies on
 // admission to have validated d.
-func newPlan(d *deployment, views []*setState, taken func(string) bool, now time.Time) *plan {
+func newPlan(d *deployment, setStates []*setState, taken func(string) bool, now time.Time) *plan {
 	p := &plan{deployment: d, now: now, total: ptr.Deref(d.Spec.Replicas, 1)}
 	p.surge, p.unavailable = fenceposts(d, p.total)
-	p.chooseCurrent(views)
+	p.chooseCurrent(setStates)
 	scaling := p.isRolling() && slices.ContainsFunc(p.all(), p.isScaled)
 	paused := ptr.Deref(d.Spec.Paused, false)
 	switch {
@@ -94,13 +94,13 @@ func (p *plan) all() []*setState {
 
 // chooseCurrent sets current and old. If several MachineSets have the template, it chooses the largest, then the
 // oldest. After rollout.after, a MachineSet must have been created since then.
-func (p *plan) chooseCurrent(views []*setState) {
+func (p *plan) chooseCurrent(setStates []*setState) {
 	after := p.deployment.Spec.Rollout.After
 	if after != nil && p.now.Before(after.Time) {
 		p.until, after = after.Time, nil
 	}
 	var candidates []*setState
-	for _, v := range views {
+	for _, v := range setStates {
 		if v.set.DeletionTimestamp == nil && len(members.TemplateDifferences(&v.set.Spec.Template, &p.deployment.Spec.Template)) == 0 &&
 			(after == nil || !v.set.CreationTimestamp.Time.Before(after.Time)) {
 			candidates = append(candidates, v)
@@ -110,7 +110,7 @@ func (p *plan) chooseCurrent(views []*setState) {
 	if len(candidates) > 0 {
 		p.current = candidates[0]
 	}
-	for _, v := range views {
+	for _, v := range setStates {
 		if v != p.current {
 			p.old = append(p.old, v)
 		}

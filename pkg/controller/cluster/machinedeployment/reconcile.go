@@ -41,9 +41,9 @@ type reconcileRun struct {
 	// deployment is the object to write. cluster is nil if it does not exist.
 	deployment *deployment
 	cluster    *clusterv1alpha1.Cluster
-	// views are the MachineSets of the MachineDeployment. plan contains their desired replicas.
-	views []*setState
-	plan  *plan
+	// setStates are the MachineSets of the MachineDeployment. plan contains their desired replicas.
+	setStates []*setState
+	plan      *plan
 }
 
 // Reconcile creates, updates and deletes MachineSets of a MachineDeployment.
@@ -112,7 +112,7 @@ func (p *reconcileRun) run(ctx context.Context) error {
 	if p.deployment.DeletionTimestamp != nil {
 		return nil // The garbage collector deletes what the deployment owns.
 	}
-	p.plan = newPlan(p.deployment, p.views, p.isNameUsed, p.now())
+	p.plan = newPlan(p.deployment, p.setStates, p.isNameUsed, p.now())
 	for _, v := range p.plan.all() {
 		if err := p.write(ctx, v); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (p *reconcileRun) gather(ctx context.Context) error {
 				machines = append(machines, m)
 			}
 		}
-		p.views = append(p.views, newSetState(s, machines))
+		p.setStates = append(p.setStates, newSetState(s, machines))
 	}
 	return nil
 }

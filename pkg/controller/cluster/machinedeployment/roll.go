@@ -15,8 +15,8 @@ func (p *plan) grow(surge int32) {
 }
 
 // shrink decreases the old MachineSets, the oldest first. It removes Machines that are not available and as many
-// available ones as maxUnavailable allows. As many Machines remain as are not yet available in the current MachineSet,
-// so that a faulty template replaces few Machines.
+// available ones as maxUnavailable allows. It keeps one old Machine for each Machine of the current MachineSet that is
+// not available yet, so that a faulty template replaces few Machines.
 func (p *plan) shrink() {
 	least := p.total - p.unavailable
 	pending := max(p.current.replicas-p.current.available(p.current.replicas), 0)
@@ -34,10 +34,10 @@ func (p *plan) shrink() {
 	}
 }
 
-// unblock decreases an old MachineSet by one if the rollout is otherwise blocked. This is so if no change is in
-// progress, all Machines of the current MachineSet are available, and an old MachineSet has unavailable Machines that
-// would be deleted after available ones. It may violate maxUnavailable by one Machine, because the rollout would never
-// end otherwise. It does nothing while a Machine only waits for minReadySeconds.
+// unblock decreases an old MachineSet by one if the rollout is otherwise blocked. The rollout is blocked if no change
+// is in progress, all Machines of the current MachineSet are available, and an old MachineSet has unavailable Machines
+// that would be deleted after available ones. It may violate maxUnavailable by one Machine, because the rollout would
+// never end otherwise. It does nothing while a Machine only waits for minReadySeconds.
 func (p *plan) unblock() {
 	for _, v := range p.all() {
 		if v.replicas != v.specReplicas() || v.machineCount() != v.specReplicas() || v.isWaiting() {

@@ -39,7 +39,7 @@ func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 	all := p.allMachines()
 	n := members.Count(all)
 	if p.plan != nil {
-		// The condition UpToDate of Machines of other templates may not have been updated yet.
+		// The UpToDate condition of Machines of other templates may not have been updated yet.
 		n.UpToDate = 0
 		if p.plan.current != nil {
 			n.UpToDate = members.Count(p.plan.current.machines).UpToDate
@@ -63,7 +63,7 @@ func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 
 func (p *reconcileRun) allMachines() []*machine {
 	var all []*machine
-	for _, v := range p.views {
+	for _, v := range p.setStates {
 		all = append(all, v.machines...)
 	}
 	return all
@@ -101,7 +101,7 @@ func (p *reconcileRun) availableCondition(is int32) metav1.Condition {
 	return out
 }
 
-// rollingOutCondition returns the condition RollingOut, which counts the Machines of old templates.
+// rollingOutCondition returns the RollingOut condition, which counts the Machines of old templates.
 func (p *reconcileRun) rollingOutCondition() metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRollingOutReason}
 	if p.plan == nil {
@@ -148,7 +148,7 @@ func (p *reconcileRun) scalingConditions(is int32, failed error) (up, down metav
 	return up, down
 }
 
-// explain adds to c why the current MachineSet has too few Machines, with its reason.
+// explain adds to c the reason and the message for which the current MachineSet has too few Machines.
 func (p *reconcileRun) explain(c *metav1.Condition) {
 	if p.plan == nil || p.plan.current == nil {
 		return
@@ -166,7 +166,7 @@ func (p *reconcileRun) deletingCondition(all []*machine) metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
 	if p.deployment.DeletionTimestamp != nil {
 		out.Status, out.Reason = metav1.ConditionTrue, clusterv1alpha1.DeletingReason
-		out.Message = fmt.Sprintf("Waiting for %d MachineSets and %d Machines to be deleted", len(p.views), len(all))
+		out.Message = fmt.Sprintf("Waiting for %d MachineSets and %d Machines to be deleted", len(p.setStates), len(all))
 	}
 	return out
 }

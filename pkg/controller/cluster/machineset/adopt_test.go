@@ -26,10 +26,10 @@ func TestMachineSet_AdoptsNothingAfterItsDeletion(t *testing.T) {
 		change(stored)
 		m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "m", UID: "m", Labels: map[string]string{"app": "ms"}}}
 		m.Spec.ClusterName = "c"
-		l := serve(t, stored, m)
-		c := l.behind(known, m)
+		f := serve(t, stored, m)
+		c := f.behind(known, m)
 		_, _ = c.reconcile.Reconcile(context.Background(), controller.KeyOf(known))
-		for _, m := range l.machines() {
+		for _, m := range f.machines() {
 			if len(m.OwnerReferences) > 0 {
 				t.Errorf("%s: owners of Machine %s are %v", name, m.Name, m.OwnerReferences)
 			}

@@ -113,7 +113,7 @@ func (p *reconcileRun) create(ctx context.Context, n int) error {
 		return err
 	}
 	for range n {
-		if p.delay = p.creationLimits.wait(p.set.Namespace, p.now()); p.delay > 0 {
+		if p.delay = p.creationLimits.take(p.set.Namespace, p.now()); p.delay > 0 {
 			return nil
 		}
 		names := make([]string, len(p.machines))

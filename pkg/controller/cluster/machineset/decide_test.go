@@ -36,14 +36,14 @@ func TestMachineSet_ReportsWhyItIsBlocked(t *testing.T) {
 				s := theSet(1)
 				s.Generation = 4
 				test.change(s)
-				l := run(t, s)
-				defer func() { l.stop() }()
-				l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
-				l.expectCondition("Reconciling", "True", test.reason, test.want)
-				if got := l.set().Status.ObservedGeneration; got != test.observed {
+				f := run(t, s)
+				defer func() { f.stop() }()
+				f.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
+				f.expectCondition("Reconciling", "True", test.reason, test.want)
+				if got := f.set().Status.ObservedGeneration; got != test.observed {
 					t.Errorf("observed generation %d, want %d", got, test.observed)
 				}
-				if n := len(l.names()); n != 0 {
+				if n := len(f.names()); n != 0 {
 					t.Errorf("there are %d Machines", n)
 				}
 			})
@@ -51,22 +51,22 @@ func TestMachineSet_ReportsWhyItIsBlocked(t *testing.T) {
 	}
 }
 
-func TestRemedies_AreLimited(t *testing.T) {
-	sick := func(name string, minutes int, as ...func(*machine)) *machine {
+func TestPlanRemediation_LimitsRemediations(t *testing.T) {
+	unhealthyMachine := func(name string, minutes int, as ...func(*machine)) *machine {
 		m := &machine{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute))}}
-		says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode")(m)
-		says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation")(m)
+		withCondition(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode")(m)
+		withCondition(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation")(m)
 		for _, f := range as {
 			f(m)
 		}
 		return m
 	}
-	asked := func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }
-	going := func(m *machine) {
+	annotated := func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }
+	deleting := func(m *machine) {
 		m.DeletionTimestamp = &metav1.Time{}
-		says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, clusterv1alpha1.RemediationMachineDeletingReason)(m)
+		withCondition(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, clusterv1alpha1.RemediationMachineDeletingReason)(m)
 	}
-	healed := sick("healed", 0, says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionTrue, "HealthCheckSucceeded"))
+	healed := unhealthyMachine("healed", 0, withCondition(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionTrue, "HealthCheckSucceeded"))
 	of := func(revision string, most *intstr.IntOrString) *clusterv1alpha1.MachineDeployment {
 		d := &clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{clusterv1alpha1.RevisionAnnotation: revision}}}
 		d.Spec.Replicas, d.Spec.Remediation.MaxInFlight = ptr.To[int32](10), most
@@ -79,12 +79,12 @@ func TestRemedies_AreLimited(t *testing.T) {
 		machines   []*machine
 		want       []string
 	}{
-		"a set alone replaces all":        {nil, []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a MachineDeleting"}},
-		"the youngest first":              {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a RemediationDeferred"}},
-		"those with the annotation first": {of("2", ptr.To(intstr.FromString("10%"))), []*machine{sick("a", 1, asked), sick("b", 2)}, []string{"a MachineDeleting", "b RemediationDeferred"}},
-		"one is already being deleted":    {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1, going), sick("b", 2)}, []string{"b RemediationDeferred"}},
-		"no limit":                        {of("2", nil), []*machine{sick("a", 1)}, []string{"a MachineDeleting"}},
-		"of an older revision":            {of("3", nil), []*machine{sick("a", 1)}, []string{"a CannotBeRemediated"}},
+		"a set alone replaces all":        {nil, []*machine{unhealthyMachine("a", 1), unhealthyMachine("b", 2)}, []string{"b MachineDeleting", "a MachineDeleting"}},
+		"the youngest first":              {of("2", ptr.To(intstr.FromInt(1))), []*machine{unhealthyMachine("a", 1), unhealthyMachine("b", 2)}, []string{"b MachineDeleting", "a RemediationDeferred"}},
+		"those with the annotation first": {of("2", ptr.To(intstr.FromString("10%"))), []*machine{unhealthyMachine("a", 1, annotated), unhealthyMachine("b", 2)}, []string{"a MachineDeleting", "b RemediationDeferred"}},
+		"one is already being deleted":    {of("2", ptr.To(intstr.FromInt(1))), []*machine{unhealthyMachine("a", 1, deleting), unhealthyMachine("b", 2)}, []string{"b RemediationDeferred"}},
+		"no limit":                        {of("2", nil), []*machine{unhealthyMachine("a", 1)}, []string{"a MachineDeleting"}},
+		"of an older revision":            {of("3", nil), []*machine{unhealthyMachine("a", 1)}, []string{"a CannotBeRemediated"}},
 		"one that is healthy again":       {nil, []*machine{healed}, []string{"healed "}},
 		"a healthy one":                   {nil, []*machine{{}}, nil},
 	} {
@@ -107,7 +107,7 @@ func TestRemedies_AreLimited(t *testing.T) {
 	}
 }
 
-func TestName_IsUniqueAndRepeatable(t *testing.T) {
+func TestNewName_IsUniqueAndRepeatable(t *testing.T) {
 	none := func(string) bool { return false }
 	s := theSet(1)
 	first, err := newName(s, nil, none)
@@ -144,7 +144,7 @@ func TestName_IsUniqueAndRepeatable(t *testing.T) {
 	}
 }
 
-func TestPropagate_KeepsMetadataOfOthers(t *testing.T) {
+func TestPropagate_KeepsMetadataOfOtherClients(t *testing.T) {
 	s := theSet(1)
 	m := newMachine(s, "m")
 	m.Labels["mine"], m.Annotations["mine"] = "x", "x"

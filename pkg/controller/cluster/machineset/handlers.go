@@ -44,23 +44,23 @@ func (c *Controller) queueIndexed(name, value string, wanted func(*set) bool) {
 }
 
 // setChanged queues a MachineSet unless only its status has changed.
-func (c *Controller) setChanged(was, now *set) {
+func (c *Controller) setChanged(old, now *set) {
 	if now == nil {
-		c.reconcile.createdObjects.remove(controller.KeyOf(was))
+		c.reconcile.createdObjects.remove(controller.KeyOf(old))
 		return
 	}
-	if was == nil || members.IsEdited(was, now) {
+	if old == nil || members.IsEdited(old, now) {
 		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
 // machineChanged queues the current and the previous controller of a Machine. If it has no controller, it queues the
 // MachineSets that would adopt it.
-func (c *Controller) machineChanged(was, now *machine) {
+func (c *Controller) machineChanged(old, now *machine) {
 	if now == nil {
-		c.reconcile.deletedNames.Add(controller.KeyOf(was), true)
+		c.reconcile.deletedNames.Add(controller.KeyOf(old), true)
 	}
-	for _, m := range []*machine{was, now} {
+	for _, m := range []*machine{old, now} {
 		if m == nil {
 			continue
 		}

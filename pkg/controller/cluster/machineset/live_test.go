@@ -45,7 +45,7 @@ type fixture struct {
 	mu sync.Mutex
 	// calls are the writes, as verb and resource.
 	calls []string
-	// fail contains the answers to the next writes of a kind. If lost is true, the write is performed.
+	// fail contains the errors of the next writes of a kind. If lost is true, the write is performed.
 	fail map[string]error
 	lost bool
 	// refused contains the writes that always fail.
@@ -74,33 +74,33 @@ func theSet(replicas int32) *set {
 // run starts the controller with objects, a Cluster and the templates. It must be called in a synctest bubble.
 func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := serve(t, objects...)
-	l.restart()
-	return l
+	f := serve(t, objects...)
+	f.restart()
+	return f
 }
 
 // serve returns a server with objects, a Cluster and the templates.
 func serve(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
-	l := &fixture{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
-	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+	f := &fixture{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
+	f.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		resource("InfraTemplate"): "InfraTemplateList", resource("BootTemplate"): "BootTemplateList", resource("Infra"): "InfraList", resource("Boot"): "BootList",
 	}, templateOf("InfraTemplate", "small"), templateOf("BootTemplate", "worker"))
 	versions := livecontroller.Versions{}
 	answer := func(tracker clienttesting.ObjectTracker) clienttesting.ReactionFunc {
 		return func(action clienttesting.Action) (bool, runtime.Object, error) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			what := livecontroller.Call(action)
 			versions.Stamp(action)
-			l.calls = append(l.calls, what)
-			if l.refused[what] {
+			f.calls = append(f.calls, what)
+			if f.refused[what] {
 				return true, nil, errRefused
 			}
-			if err := l.fail[what]; err != nil {
-				delete(l.fail, what)
-				if l.lost {
+			if err := f.fail[what]; err != nil {
+				delete(f.fail, what)
+				if f.lost {
 					create := action.(clienttesting.CreateAction)
 					if err := tracker.Create(action.GetResource(), create.GetObject(), action.GetNamespace()); err != nil {
 						t.Error(err)
@@ -109,41 +109,41 @@ func serve(t *testing.T, objects ...runtime.Object) *fixture {
 				return true, nil, err
 			}
 			if action.GetVerb() == "delete" && what == "delete machines" {
-				return l.holdBack(tracker, action.(clienttesting.DeleteAction), &versions)
+				return f.markDeleting(tracker, action.(clienttesting.DeleteAction), &versions)
 			}
 			return false, nil, nil
 		}
 	}
 	for _, verb := range []string{"create", "update", "delete"} {
-		l.api.PrependReactor(verb, "*", answer(l.api.Tracker()))
-		l.world.PrependReactor(verb, "*", answer(l.world.Tracker()))
+		f.api.PrependReactor(verb, "*", answer(f.api.Tracker()))
+		f.world.PrependReactor(verb, "*", answer(f.world.Tracker()))
 	}
-	return l
+	return f
 }
 
 // behind returns a controller whose caches only contain these objects.
-func (l *fixture) behind(s *set, machines ...*machine) *Controller {
-	l.t.Helper()
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+func (f *fixture) behind(s *set, machines ...*machine) *Controller {
+	f.t.Helper()
+	informers := externalversions.NewSharedInformerFactory(f.api, 0)
 	kinds := informers.Cluster().V1alpha1()
-	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
+	c, err := New(Deps{Client: f.api, Informers: informers, External: f, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
 	err = errors.Join(kinds.MachineSets().Informer().GetIndexer().Add(s), kinds.Clusters().Informer().GetIndexer().Add(in))
-	l.cached = kinds.Machines().Informer().GetIndexer()
+	f.cached = kinds.Machines().Informer().GetIndexer()
 	for _, m := range machines {
-		err = errors.Join(err, l.cached.Add(m))
+		err = errors.Join(err, f.cached.Add(m))
 	}
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return c
 }
 
-// holdBack marks a Machine as being deleted, like a Machine with a finalizer.
-func (l *fixture) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
+// markDeleting marks a Machine as being deleted, like a Machine with a finalizer.
+func (f *fixture) markDeleting(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
 	obj, err := tracker.Get(action.GetResource(), action.GetNamespace(), action.GetName())
 	if err != nil {
 		return true, nil, err
@@ -160,49 +160,49 @@ func resource(kind string) schema.GroupVersionResource {
 }
 
 // Get implements External.
-func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
-	kind, err := l.Resolve(ctx, ref.Group, ref.Kind)
+func (f *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+	kind, err := f.Resolve(ctx, ref.Group, ref.Kind)
 	if err != nil {
 		return nil, kind, err
 	}
-	o, err := l.world.Resource(kind.GVR).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	o, err := f.world.Resource(kind.GVR).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	return o, kind, err
 }
 
 // Resolve implements External.
-func (l *fixture) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
+func (f *fixture) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
 	if in != group || resource(kind).Resource == "" {
 		return contract.Kind{}, contract.ErrKindUnknown
 	}
 	gvr := resource(kind)
-	return contract.Kind{GVK: gvr.GroupVersion().WithKind(kind), GVR: gvr, Client: l.world, Namespaced: true}, nil
+	return contract.Kind{GVK: gvr.GroupVersion().WithKind(kind), GVR: gvr, Client: f.world, Namespaced: true}, nil
 }
 
 // restart stops the controller and starts another one.
-func (l *fixture) restart() {
-	l.t.Helper()
-	if l.stop != nil {
-		l.stop()
+func (f *fixture) restart() {
+	f.t.Helper()
+	if f.stop != nil {
+		f.stop()
 	}
-	informers := externalversions.NewSharedInformerFactory(l.api, 0)
-	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
+	informers := externalversions.NewSharedInformerFactory(f.api, 0)
+	c, err := New(Deps{Client: f.api, Informers: informers, External: f, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.stop = livecontroller.Start(l.t, c.Run, informers)
+	f.stop = livecontroller.Start(f.t, c.Run, informers)
 }
 
 // advance advances the clock.
-func (l *fixture) advance(d time.Duration) {
+func (f *fixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
 // machines returns the Machines, sorted by name.
-func (l *fixture) machines() []*machine {
-	l.t.Helper()
-	list, err := l.api.ClusterV1alpha1().Machines("dev").List(context.Background(), metav1.ListOptions{})
+func (f *fixture) machines() []*machine {
+	f.t.Helper()
+	list, err := f.api.ClusterV1alpha1().Machines("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	var all []*machine
 	for i := range list.Items {
@@ -211,9 +211,9 @@ func (l *fixture) machines() []*machine {
 	return all
 }
 
-func (l *fixture) names() []string {
+func (f *fixture) names() []string {
 	var names []string
-	for _, m := range l.machines() {
+	for _, m := range f.machines() {
 		names = append(names, m.Name)
 	}
 	slices.Sort(names)
@@ -221,11 +221,11 @@ func (l *fixture) names() []string {
 }
 
 // objects returns the names of the objects of an external kind.
-func (l *fixture) objects(kind string) []string {
-	l.t.Helper()
-	list, err := l.world.Resource(resource(kind)).Namespace("dev").List(context.Background(), metav1.ListOptions{})
+func (f *fixture) objects(kind string) []string {
+	f.t.Helper()
+	list, err := f.world.Resource(resource(kind)).Namespace("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	var names []string
 	for _, o := range list.Items {
@@ -235,89 +235,89 @@ func (l *fixture) objects(kind string) []string {
 	return names
 }
 
-func (l *fixture) set() *set {
-	l.t.Helper()
-	s, err := l.api.ClusterV1alpha1().MachineSets("dev").Get(context.Background(), "ms", metav1.GetOptions{})
+func (f *fixture) set() *set {
+	f.t.Helper()
+	s, err := f.api.ClusterV1alpha1().MachineSets("dev").Get(context.Background(), "ms", metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return s
 }
 
 // edit changes the set like a user and waits for the controller.
-func (l *fixture) edit(change func(*set)) {
-	l.t.Helper()
-	s := l.set()
+func (f *fixture) edit(change func(*set)) {
+	f.t.Helper()
+	s := f.set()
 	change(s)
 	s.Generation++
-	if _, err := l.api.ClusterV1alpha1().MachineSets("dev").Update(context.Background(), s, metav1.UpdateOptions{}); err != nil {
-		l.t.Fatal(err)
+	if _, err := f.api.ClusterV1alpha1().MachineSets("dev").Update(context.Background(), s, metav1.UpdateOptions{}); err != nil {
+		f.t.Fatal(err)
 	}
-	l.advance(time.Second)
+	f.advance(time.Second)
 }
 
 // status changes the status of a Machine as another client.
-func (l *fixture) status(m *machine, change func(*machine)) {
-	l.t.Helper()
-	now, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
+func (f *fixture) status(m *machine, change func(*machine)) {
+	f.t.Helper()
+	now, err := f.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	change(now)
-	if _, err := l.api.ClusterV1alpha1().Machines("dev").UpdateStatus(context.Background(), now, metav1.UpdateOptions{}); err != nil {
-		l.t.Fatal(err)
+	if _, err := f.api.ClusterV1alpha1().Machines("dev").UpdateStatus(context.Background(), now, metav1.UpdateOptions{}); err != nil {
+		f.t.Fatal(err)
 	}
 	synctest.Wait() // The fake watch has a small buffer.
 }
 
-// well sets the conditions of a running Machine.
-func well(m *machine) {
+// setHealthy sets the conditions of a running Machine.
+func setHealthy(m *machine) {
 	m.Status.NodeRef.Name = m.Name
 	m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
 	for _, kind := range []string{clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition, clusterv1alpha1.InfrastructureReadyCondition} {
-		says(kind, metav1.ConditionTrue, "Ready")(m)
+		withCondition(kind, metav1.ConditionTrue, "Ready")(m)
 	}
 }
 
-func says(kind string, status metav1.ConditionStatus, reason string) func(*machine) {
+func withCondition(conditionType string, status metav1.ConditionStatus, reason string) func(*machine) {
 	return func(m *machine) {
-		conditions.Set(&m.Status.Conditions, time.Now(), metav1.Condition{Type: kind, Status: status, Reason: reason})
+		conditions.Set(&m.Status.Conditions, time.Now(), metav1.Condition{Type: conditionType, Status: status, Reason: reason})
 	}
 }
 
 // removeMachine removes a Machine that is being deleted.
-func (l *fixture) removeMachine(m *machine) {
-	l.t.Helper()
+func (f *fixture) removeMachine(m *machine) {
+	f.t.Helper()
 	gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
-	if err := l.api.Tracker().Delete(gvr, "dev", m.Name); err != nil {
-		l.t.Fatal(err)
+	if err := f.api.Tracker().Delete(gvr, "dev", m.Name); err != nil {
+		f.t.Fatal(err)
 	}
 	synctest.Wait()
 }
 
 // writes returns the writes since the last call.
-func (l *fixture) writes() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := l.calls
-	l.calls = nil
+func (f *fixture) writes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.calls
+	f.calls = nil
 	return out
 }
 
 // answer sets the error of the next write of a kind. If lost is true, the write is performed.
-func (l *fixture) answer(what string, err error, lost bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fail[what], l.lost = err, lost
+func (f *fixture) answer(what string, err error, lost bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail[what], f.lost = err, lost
 }
 
 // refuse rejects all writes of a kind, or no longer rejects them.
-func (l *fixture) refuse(what string, all bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refused[what] = all
+func (f *fixture) refuse(what string, all bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused[what] = all
 }
 
-var errTimeout = apierrors.NewTimeoutError("the answer was lost", 1)
+var errTimeout = apierrors.NewTimeoutError("the response was lost", 1)
 
 var errRefused = errors.New("refused by quota")

@@ -38,8 +38,9 @@ func newCreationLimits(perMinute int) *creationLimits {
 	return &creationLimits{perMinute: perMinute, limiters: lru.New(maxLimiters)}
 }
 
-// wait returns 0 if a Machine may be created now, and otherwise the time until more may be created.
-func (p *creationLimits) wait(namespace string, now time.Time) time.Duration {
+// take takes a token for one Machine and returns 0. If there is no token, it returns the delay until the next batch of
+// Machines may be created.
+func (p *creationLimits) take(namespace string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, ok := p.limiters.Get(namespace)

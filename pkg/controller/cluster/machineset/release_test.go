@@ -16,20 +16,20 @@ import (
 
 func TestMachineSet_RemovesOwnerReferencesWhenOrphaningMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theSet(2))
-		defer func() { l.stop() }()
-		l.edit(func(s *set) {
+		f := run(t, theSet(2))
+		defer func() { f.stop() }()
+		f.edit(func(s *set) {
 			s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"elsewhere", metav1.FinalizerOrphanDependents}
 		})
-		for _, m := range l.machines() {
+		for _, m := range f.machines() {
 			if len(m.OwnerReferences) != 0 {
 				t.Errorf("owners of %s are %v", m.Name, m.OwnerReferences)
 			}
 		}
-		if n := len(l.names()); n != 2 {
+		if n := len(f.names()); n != 2 {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
-		s := l.set()
+		s := f.set()
 		if diff := cmp.Diff([]string{"elsewhere"}, s.Finalizers); diff != "" || s.Annotations[clusterv1alpha1.ReleasedAnnotation] != "true" {
 			t.Errorf("finalizers (-want +got):\n%s, annotations %v", diff, s.Annotations)
 		}

@@ -22,7 +22,7 @@ import (
 // remediation is the action for a Machine that failed its health check, or has become healthy again.
 type remediation struct {
 	machine *machine
-	// reason and message are those of the condition OwnerRemediated. If reason is empty, the condition is removed.
+	// reason and message are those of the OwnerRemediated condition. If reason is empty, the condition is removed.
 	reason, message string
 	// mustDelete is true if the Machine must be deleted after that.
 	mustDelete bool

@@ -16,20 +16,20 @@ import (
 // The user scales down because creations are rejected permanently.
 func TestMachineSet_ScalesDownAlthoughCreationsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := run(t, theSet(0))
-		defer func() { l.stop() }()
-		l.refuse("create infras", true)
-		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
-		l.advance(time.Minute)
-		refused := l.machines()[0]
-		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](0) })
-		l.advance(10 * time.Minute)
-		if m := l.machines()[0]; m.DeletionTimestamp == nil {
+		f := run(t, theSet(0))
+		defer func() { f.stop() }()
+		f.refuse("create infras", true)
+		f.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
+		f.advance(time.Minute)
+		refused := f.machines()[0]
+		f.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](0) })
+		f.advance(10 * time.Minute)
+		if m := f.machines()[0]; m.DeletionTimestamp == nil {
 			t.Errorf("Machine %s was not deleted, although replicas is 0", m.Name)
 		}
-		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
-		l.removeMachine(refused)
-		l.advance(time.Minute)
-		l.counts("scaled down", 0, 0, 0)
+		f.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
+		f.removeMachine(refused)
+		f.advance(time.Minute)
+		f.counts("scaled down", 0, 0, 0)
 	})
 }

@@ -17,13 +17,13 @@ import (
 // maxGroups is the maximum number of different Machine messages in an aggregated message.
 const maxGroups = 5
 
-// MachinesReady returns a condition that aggregates the condition Ready of Machines.
+// MachinesReady returns a condition that aggregates the Ready condition of Machines.
 func MachinesReady(all []*machine) metav1.Condition {
 	return aggregate(all, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachinesReadyCondition,
 		clusterv1alpha1.ReadyReason, clusterv1alpha1.NotReadyReason, clusterv1alpha1.ReadyUnknownReason)
 }
 
-// MachinesUpToDate returns a condition that aggregates the condition UpToDate of Machines. It ignores Machines without
+// MachinesUpToDate returns a condition that aggregates the UpToDate condition of Machines. It ignores Machines without
 // this condition: new ones, and those that belong to no MachineDeployment.
 func MachinesUpToDate(all []*machine) metav1.Condition {
 	all = slices.DeleteFunc(slices.Clone(all), func(m *machine) bool {
@@ -105,24 +105,24 @@ func MachineNames(names []string) string {
 // Remediating returns a condition that names the Machines that are being replaced because they failed their health
 // check.
 func Remediating(all []*machine) metav1.Condition {
-	var now, not []string
+	var now, notReplaced []string
 	for _, m := range all {
 		switch {
 		case NeedsRemediation(m):
 			c := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
 			now = append(now, m.Name+" ("+c.Reason+")")
 		case IsUnhealthy(m):
-			not = append(not, m.Name)
+			notReplaced = append(notReplaced, m.Name)
 		}
 	}
 	slices.Sort(now)
-	slices.Sort(not)
+	slices.Sort(notReplaced)
 	out := metav1.Condition{Type: clusterv1alpha1.RemediatingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRemediatingReason}
 	switch {
 	case len(now) > 0:
 		out.Status, out.Reason, out.Message = metav1.ConditionTrue, clusterv1alpha1.RemediatingReason, MachineNames(now)
-	case len(not) > 0:
-		out.Message = MachineNames(not) + " unhealthy; the owner does not replace them"
+	case len(notReplaced) > 0:
+		out.Message = MachineNames(notReplaced) + " unhealthy; the owner does not replace them"
 	}
 	return out
 }

@@ -36,13 +36,13 @@ func a(name string, minutes int, as ...like) *machine {
 	return m
 }
 
-func is(kind string, status metav1.ConditionStatus) like {
-	return says(kind, status, string(status), "")
+func is(conditionType string, status metav1.ConditionStatus) like {
+	return says(conditionType, status, string(status), "")
 }
 
-func says(kind string, status metav1.ConditionStatus, reason, message string) like {
+func says(conditionType string, status metav1.ConditionStatus, reason, message string) like {
 	return func(m *machine) {
-		conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+		conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message})
 	}
 }
 
@@ -50,7 +50,7 @@ func annotated(key string) like {
 	return func(m *machine) { m.Annotations = map[string]string{key: ""} }
 }
 
-func going(m *machine) { m.DeletionTimestamp = &metav1.Time{Time: begin} }
+func markDeleting(m *machine) { m.DeletionTimestamp = &metav1.Time{Time: begin} }
 func nodeless(m *machine) {
 	m.Status.NodeRef.Name = ""
 }
@@ -63,7 +63,7 @@ func namesOf(all []*machine) []string {
 	return names
 }
 
-func TestFirst_ReturnsTheMachinesToDeleteFirst(t *testing.T) {
+func TestFirstToDelete_ReturnsTheMachinesToDeleteFirst(t *testing.T) {
 	all := []*machine{
 		a("well-1", 1), a("well-2", 2), a("well-3", 3),
 		a("unready", 4, is("Ready", metav1.ConditionFalse)),
@@ -72,7 +72,7 @@ func TestFirst_ReturnsTheMachinesToDeleteFirst(t *testing.T) {
 		a("unhealthy", 7, is("HealthCheckSucceeded", metav1.ConditionFalse)),
 		a("nodeless", 8, nodeless),
 		a("marked", 9, annotated(clusterv1alpha1.DeleteMachineAnnotation)),
-		a("going", 10, going),
+		a("going", 10, markDeleting),
 	}
 	for name, test := range map[string]struct {
 		order Order
@@ -111,13 +111,13 @@ func TestCount_CountsMachines(t *testing.T) {
 	version := func(v string) like { return func(m *machine) { m.Spec.Version = v } }
 	got := Count([]*machine{
 		a("x", 0, version("v2"), is("UpToDate", metav1.ConditionTrue)), a("y", 0, version("v1"), is("Available", metav1.ConditionFalse)),
-		a("z", 0, version("v2"), is("Ready", metav1.ConditionUnknown), is("NodeReady", metav1.ConditionFalse), going),
+		a("z", 0, version("v2"), is("Ready", metav1.ConditionUnknown), is("NodeReady", metav1.ConditionFalse), markDeleting),
 	})
 	want := Counts{Replicas: 3, Ready: 2, Available: 2, UpToDate: 1, Versions: []clusterv1alpha1.StatusVersion{{Version: "v1", Replicas: 1}, {Version: "v2", Replicas: 2}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if !IsAvailable(a("x", 0)) || IsAvailable(a("x", 0, going)) || IsAvailable(a("x", 0, is("Available", metav1.ConditionFalse))) {
+	if !IsAvailable(a("x", 0)) || IsAvailable(a("x", 0, markDeleting)) || IsAvailable(a("x", 0, is("Available", metav1.ConditionFalse))) {
 		t.Error("Available is wrong")
 	}
 }
@@ -134,8 +134,8 @@ func TestMachinesReady_AggregatesConditions(t *testing.T) {
 	}{
 		"none":      {nil, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "NoReplicas"}},
 		"all Ready": {[]*machine{a("x", 0), a("y", 0)}, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "Ready"}},
-		"one Unknown": {[]*machine{a("x", 0), a("y", 0, says("Ready", metav1.ConditionUnknown, "ReadyUnknown", "who knows"))},
-			metav1.Condition{Type: "MachinesReady", Status: "Unknown", Reason: "ReadyUnknown", Message: "Machine y: who knows"}},
+		"one Unknown": {[]*machine{a("x", 0), a("y", 0, says("Ready", metav1.ConditionUnknown, "ReadyUnknown", "no contact"))},
+			metav1.Condition{Type: "MachinesReady", Status: "Unknown", Reason: "ReadyUnknown", Message: "Machine y: no contact"}},
 		"many": {many, metav1.Condition{
 			Type: "MachinesReady", Status: "False", Reason: "NotReady",
 			Message: "Machines a, b, c and 2 more: no address; Machine f: Deleting; Machine new: Condition Ready not yet reported",
@@ -157,15 +157,15 @@ func TestMachinesReady_AggregatesConditions(t *testing.T) {
 
 func TestRemediating_ListsMachines(t *testing.T) {
 	sick := is("HealthCheckSucceeded", metav1.ConditionFalse)
-	asked := says("OwnerRemediated", metav1.ConditionFalse, "RemediationDeferred", "")
+	requested := says("OwnerRemediated", metav1.ConditionFalse, "RemediationDeferred", "")
 	for name, test := range map[string]struct {
 		of                      []*machine
 		status, reason, message string
 	}{
 		"all healthy":              {[]*machine{a("x", 0)}, "False", "NotRemediating", ""},
 		"unhealthy, not requested": {[]*machine{a("x", 0, sick)}, "False", "NotRemediating", "Machine x unhealthy; the owner does not replace them"},
-		"requested, healthy again": {[]*machine{a("x", 0, asked)}, "False", "NotRemediating", ""},
-		"unhealthy and requested":  {[]*machine{a("y", 0, sick, asked), a("x", 0, sick)}, "True", "Remediating", "Machine y (RemediationDeferred)"},
+		"requested, healthy again": {[]*machine{a("x", 0, requested)}, "False", "NotRemediating", ""},
+		"unhealthy and requested":  {[]*machine{a("y", 0, sick, requested), a("x", 0, sick)}, "True", "Remediating", "Machine y (RemediationDeferred)"},
 	} {
 		got := Remediating(test.of)
 		if string(got.Status) != test.status || got.Reason != test.reason || got.Message != test.message {
@@ -194,7 +194,7 @@ func TestPaused_ReportsTheReason(t *testing.T) {
 	}
 }
 
-func TestOwn_AddsOwnersOnce(t *testing.T) {
+func TestAddOwner_AddsOwnersOnce(t *testing.T) {
 	in := &cluster{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "new"}}
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "Cluster", Name: "c", UID: "other"}
 	m := a("x", 0, func(m *machine) {
@@ -219,20 +219,20 @@ func TestOwn_AddsOwnersOnce(t *testing.T) {
 	}
 }
 
-func TestSelected_MatchesMachinesOfTheCluster(t *testing.T) {
+func TestIsSelected_MatchesMachinesOfTheCluster(t *testing.T) {
 	app := metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	for name, test := range map[string]struct {
 		selector metav1.LabelSelector
 		cluster  string
 		want     bool
 	}{
-		"match":           {app, "c", true},
-		"other cluster":   {app, "d", false},
-		"other labels":    {metav1.LabelSelector{MatchLabels: map[string]string{"app": "y"}}, "c", false},
-		"empty":           {metav1.LabelSelector{}, "c", false},
-		"invalid":         {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}, "c", false},
-		"by expression":   {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}, "c", true},
-		"no such by expr": {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}, "c", false},
+		"match":                {app, "c", true},
+		"other cluster":        {app, "d", false},
+		"other labels":         {metav1.LabelSelector{MatchLabels: map[string]string{"app": "y"}}, "c", false},
+		"empty":                {metav1.LabelSelector{}, "c", false},
+		"invalid":              {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}, "c", false},
+		"by expression":        {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}, "c", true},
+		"label must not exist": {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}, "c", false},
 	} {
 		if got := IsSelected(&test.selector, test.cluster, a("x", 0)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
@@ -251,7 +251,7 @@ func template(change func(*clusterv1alpha1.MachineTemplateSpec)) *clusterv1alpha
 	return t
 }
 
-func TestOutdated_IgnoresFieldsChangedInPlace(t *testing.T) {
+func TestTemplateDifferences_IgnoresFieldsChangedInPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*clusterv1alpha1.MachineTemplateSpec)
 		want   []string

@@ -86,7 +86,7 @@ func NeedsRemediation(m *machine) bool {
 	return IsUnhealthy(m) && isFalse(m, clusterv1alpha1.MachineOwnerRemediatedCondition)
 }
 
-func isFalse(m *machine, kind string) bool {
-	c := conditions.Find(m.Status.Conditions, kind)
+func isFalse(m *machine, conditionType string) bool {
+	c := conditions.Find(m.Status.Conditions, conditionType)
 	return c != nil && c.Status == metav1.ConditionFalse
 }

@@ -16,8 +16,8 @@ import (
 
 type cluster = clusterv1alpha1.Cluster
 
-// Paused returns the condition Paused of o. A paused object is neither reconciled nor deleted. c is the Cluster of o,
-// or nil if it does not exist. The annotation pauses with any value.
+// Paused returns the Paused condition of o. A paused object is neither reconciled nor deleted. c is the Cluster of o,
+// or nil if it does not exist. The value of the pause annotation does not matter.
 func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	var why []string
 	if c != nil && ptr.Deref(c.Spec.Paused, false) {
@@ -33,7 +33,7 @@ func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	return out
 }
 
-// PausedDeletionCondition returns the condition Deleting of a paused object that is being deleted.
+// PausedDeletionCondition returns the Deleting condition of a paused object that is being deleted.
 func PausedDeletionCondition(paused metav1.Condition) metav1.Condition {
 	return metav1.Condition{
 		Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.PausedReason,

@@ -12,7 +12,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Reconciling returns the condition Reconciling of an object that is not being deleted. It reports the first True
+// Reconciling returns the Reconciling condition of an object that is not being deleted. It reports the first True
 // condition of doing, or replicas that are not available. It returns nil if there are neither.
 func Reconciling(available, wanted int32, doing ...metav1.Condition) *metav1.Condition {
 	for _, c := range doing {

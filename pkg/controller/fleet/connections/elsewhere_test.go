@@ -35,6 +35,6 @@ func TestFindInOthers_SearchesEveryOtherVCenter(t *testing.T) {
 	r.must(r.cache.Add(two))
 	t.Cleanup(func() { r.readers.leave("two") })
 	if got, err := r.findInOthers("one")(t.Context(), id); err == nil || !strings.Contains(err.Error(), `vCenter "two" may have the VM`) {
-		t.Errorf("with a vCenter that does not answer: %q, %v; want an error", got, err)
+		t.Errorf("with a vCenter that cannot be searched: %q, %v; want an error", got, err)
 	}
 }

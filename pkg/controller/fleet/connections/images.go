@@ -38,8 +38,8 @@ func (v *Manager) sources(ctx context.Context) (all []fleet.Source) {
 	return all
 }
 
-// readOnlyDriver returns a driver for reading a vCenter, also one that another replica manages. A connection that it opens
-// outlives ctx.
+// readOnlyDriver returns a driver for reading a vCenter, also one that another replica manages. A connection that it
+// opens is not closed when ctx ends.
 func (v *Manager) readOnlyDriver(ctx context.Context, name string) (*vsphere.Driver, error) {
 	members, _ := v.fleet.Members()
 	if m := members[name]; m != nil {

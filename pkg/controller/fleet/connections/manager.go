@@ -37,8 +37,8 @@ type Options struct {
 	SecretsNamespace string
 	// Defaults is the configuration of every vCenter, without its address and credentials.
 	Defaults vsphere.Config
-	// Flags is the configuration of the default vCenter from flags. It is used while no VCenter object describes it, and nil
-	// if the flags are not set.
+	// Flags is the configuration of the default vCenter from flags. It is used while no VCenter object describes the
+	// default vCenter. It is nil if the flags are not set.
 	Flags *vsphere.Config
 	// Owner returns the ID of the store. It is called when the store is known.
 	Owner func() string

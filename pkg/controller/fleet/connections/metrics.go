@@ -42,7 +42,7 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		engine.NewCollector(m.Engine, host, c.used.findOrphans(m.Engine)).Collect(to)
 		if last := m.driver.LastStreamResponse(); !last.IsZero() {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_stream_age_seconds",
-				"Time since the last answer of the property stream, with or without changes.", nil, prometheus.Labels{"vcenter": host}),
+				"Time since the last response of the property stream, with or without changes.", nil, prometheus.Labels{"vcenter": host}),
 				prometheus.GaugeValue, time.Since(last).Seconds())
 		}
 		if skew, known := m.driver.Skew(); known {

@@ -41,7 +41,7 @@ func TestMissingMetrics_CountPerVCenter(t *testing.T) {
 }
 
 // For example, if an object and the flags describe the same vCenter, or with another account.
-func TestMetrics_OfTwoVCentersWithOneHost(t *testing.T) {
+func TestMetrics_DistinguishTwoVCentersWithOneHost(t *testing.T) {
 	r := newReplica(t)
 	two := r.one.DeepCopy()
 	two.Name, two.UID = "two", "two"
@@ -67,7 +67,7 @@ func TestMetrics_OfTwoVCentersWithOneHost(t *testing.T) {
 	}
 }
 
-func TestVCenters_AreThoseOfObjectsAndFlags(t *testing.T) {
+func TestVCenters_IncludeObjectsAndFlags(t *testing.T) {
 	informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
 	s := newZoneSet(informers, false)
 	add := func(name, url string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-func TestOutage_IsReportedAfterItsLimitUntilVCenterReturns(t *testing.T) {
-	away, unread := errors.New("connection refused"), errors.New("the inventory cannot be read")
+func TestOutage_IsReportedAfterItsLimitUntilVCenterResponds(t *testing.T) {
+	refused, unread := errors.New("connection refused"), errors.New("the inventory cannot be read")
 	// observation is one of the periodic observations of a vCenter.
 	type observation struct {
 		at               time.Duration
@@ -25,22 +25,22 @@ func TestOutage_IsReportedAfterItsLimitUntilVCenterReturns(t *testing.T) {
 	for name, observations := range map[string][]observation{
 		"vCenter answers": {{}, {at: time.Hour}},
 		"vCenter does not answer": {
-			{connected: away, ready: away},
-			{at: unreachableAfter - 1, connected: away, ready: away},
-			{at: unreachableAfter, connected: away, ready: away, want: away},
-			{at: time.Hour, connected: away, ready: away, want: away},
+			{connected: refused, ready: refused},
+			{at: unreachableAfter - 1, connected: refused, ready: refused},
+			{at: unreachableAfter, connected: refused, ready: refused, want: refused},
+			{at: time.Hour, connected: refused, ready: refused, want: refused},
 			{at: time.Hour},
 		},
 		"vCenter never answered": {
-			{connected: away, ready: away, starting: true},
-			{at: unreachableAfter, connected: away, ready: away, starting: true, want: away},
+			{connected: refused, ready: refused, starting: true},
+			{at: unreachableAfter, connected: refused, ready: refused, starting: true, want: refused},
 		},
 		"two short interruptions": {
-			{connected: away, ready: away},
+			{connected: refused, ready: refused},
 			{at: unreachableAfter - 1},
-			{at: unreachableAfter, connected: away, ready: away},
-			{at: 2*unreachableAfter - 1, connected: away, ready: away},
-			{at: 2 * unreachableAfter, connected: away, ready: away, want: away},
+			{at: unreachableAfter, connected: refused, ready: refused},
+			{at: 2*unreachableAfter - 1, connected: refused, ready: refused},
+			{at: 2 * unreachableAfter, connected: refused, ready: refused, want: refused},
 		},
 		"the inventory cannot be read": {
 			{ready: unread},
@@ -53,14 +53,14 @@ func TestOutage_IsReportedAfterItsLimitUntilVCenterReturns(t *testing.T) {
 			{at: time.Hour, ready: unread, starting: true},
 		},
 		"vCenter answers and is read again": {
-			{connected: away, ready: away},
-			{at: unreachableAfter, connected: away, ready: away, want: away},
-			{at: unreachableAfter + 1, ready: unread, want: away},
-			{at: unreadAfter, ready: unread, want: away},
+			{connected: refused, ready: refused},
+			{at: unreachableAfter, connected: refused, ready: refused, want: refused},
+			{at: unreachableAfter + 1, ready: unread, want: refused},
+			{at: unreadAfter, ready: unread, want: refused},
 			{at: unreadAfter + 1},
 		},
 		"vCenter answers before its limit and cannot be read": {
-			{connected: away, ready: away},
+			{connected: refused, ready: refused},
 			{at: unreachableAfter - 1, ready: unread},
 			{at: unreadAfter - 1, ready: unread},
 			{at: unreadAfter, ready: unread, want: unread},

@@ -123,7 +123,7 @@ func TestReaders_DoNotChangeTheVCenterOfAnotherReplica(t *testing.T) {
 		}
 	}
 	if n := r.calls()["Login"]; n != 1 {
-		t.Errorf("%d logins for two questions, want one", n)
+		t.Errorf("%d logins for two requests, want one", n)
 	}
 
 	next := r.one.DeepCopy()
@@ -167,12 +167,12 @@ func TestReaders_ReadImagesOfAnotherReplicasVCenter(t *testing.T) {
 	}
 	r.leases.Contend(t.Context(), ControllersLease, false)
 	if got, err := names(); len(got) != 0 || !errors.Is(err, provider.ErrNotInUse) {
-		t.Errorf("just after the start: %v, %v, want no query", got, err)
+		t.Errorf("just after the start: %v, %v, want no results", got, err)
 	}
 	if n := r.calls()["Login"]; n != 0 {
 		t.Errorf("%d logins just after the start", n)
 	}
-	r.leases = lease.New(nil) // of long ago
+	r.leases = lease.New(nil) // started long ago
 	got, err := names()
 	if diff := cmp.Diff([]string{"one/photon-5"}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

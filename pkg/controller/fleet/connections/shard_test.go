@@ -40,7 +40,7 @@ func contending(t *testing.T, host *fake.Clientset) *Manager {
 	return newManager(t, Options{Leases: leases, Host: host})
 }
 
-func TestLease_OfAVCenterIsHeldAsLongAsItExists(t *testing.T) {
+func TestLease_IsHeldAsLongAsTheVCenterExists(t *testing.T) {
 	host := fake.NewClientset()
 	v := contending(t, host)
 	gained := make(chan string, 10)
@@ -58,7 +58,7 @@ func TestLease_OfAVCenterIsHeldAsLongAsItExists(t *testing.T) {
 		}
 	}
 	if _, err := v.Bind(ctx, "east"); err != nil {
-		t.Errorf("it may not be passed over: %v", err)
+		t.Errorf("the vCenter cannot be bound: %v", err)
 	}
 	holder := func() string {
 		held, err := host.CoordinationV1().Leases(namespace).Get(ctx, "slipway-vcenter-east", metav1.GetOptions{})
@@ -68,13 +68,13 @@ func TestLease_OfAVCenterIsHeldAsLongAsItExists(t *testing.T) {
 		return ptr.Deref(held.Spec.HolderIdentity, "")
 	}
 	if holder() == "" {
-		t.Error("its Lease is not held")
+		t.Error("the Lease is not held")
 	}
 	if err := v.Leave(ctx, "east"); err != nil {
 		t.Error(err)
 	}
 	if who := holder(); who != "" {
-		t.Errorf("its Lease is still held by %s", who)
+		t.Errorf("the Lease is still held by %s", who)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestShard_DividesVMsByTheirVCenters(t *testing.T) {
 func TestSessions_AreKnownWithoutAVCenter(t *testing.T) {
 	v := newManager(t, Options{})
 	if ask, known := v.Sessions(); len(ask) != 0 || !known {
-		t.Errorf("%d sessions, known %t; want none to ask for", len(ask), known)
+		t.Errorf("%d sessions, known %t; want none", len(ask), known)
 	}
 	v.leases.Contend(t.Context(), leaseOf("default"), true)
 	if _, known := v.Sessions(); known {

@@ -36,7 +36,7 @@ func (s zoneStates) State(ctx context.Context, z *vmv1alpha1.Zone) (provider.Zon
 	members, _ := s.used.fleet.Members()
 	m := members[name]
 	if m == nil {
-		return provider.ZoneState{}, fmt.Errorf("VCenter %q is not in use yet", name)
+		return provider.ZoneState{}, fmt.Errorf("VCenter %q has not been started yet", name)
 	}
 	if err := m.driver.Connected(ctx); err != nil {
 		return provider.ZoneState{}, &provider.UnreachableError{VCenter: name, Err: err}

@@ -60,10 +60,11 @@ func (s *zoneSet) objects() []*vmv1alpha1.Zone {
 	return all
 }
 
-// Choice returns the Zones in which VMs can be placed; see zoneSet.choice.
+// Choice returns the Zones in which VMs can be placed. It includes the default zone of the flags if there is no Zone
+// object, or if the flags describe its vCenter too. known is false until all Zones and VCenters are read.
 func (v *Manager) Choice() (all []*vmv1alpha1.Zone, known bool) { return v.zones.choice() }
 
-// VCenterOf returns the name of the VCenter of a VM; see zoneSet.vcenterOf.
+// VCenterOf returns the name of the VCenter of a VM. It is empty if the VM has no zone or the zone does not exist.
 func (v *Manager) VCenterOf(vm *vmv1alpha1.VirtualMachine) string { return v.zones.vcenterOf(vm) }
 
 // choice returns the zones in which VMs can be placed. It includes the default zone of the flags if there is no Zone object, or
@@ -196,7 +197,7 @@ func (v *Manager) followZones() error {
 		DeleteFunc: func(any) { v.updateZones() },
 	})
 	if err != nil {
-		return fmt.Errorf("following zones: %w", err)
+		return fmt.Errorf("watching zones: %w", err)
 	}
 	return nil
 }

@@ -28,13 +28,13 @@ func TestFlagsZone_IsReplacedByObjects(t *testing.T) {
 		choice    []string
 		inVCenter []string
 	}{
-		"nothing":                              {inVCenter: []string{"default"}},
-		"flags":                                {flags: true, choice: []string{"default"}, inVCenter: []string{"default"}},
-		"a VCenter":                            {vcenter: true, choice: []string{"default"}, inVCenter: []string{"default"}},
-		"flags and zones":                      {flags: true, zones: []string{"a"}, choice: []string{"a", "default"}, inVCenter: []string{"a", "default"}},
-		"flags and a zone of the name":         {flags: true, zones: []string{"default"}, choice: []string{"default"}, inVCenter: []string{"default"}},
-		"a VCenter and zones":                  {vcenter: true, zones: []string{"a"}, choice: []string{"a"}, inVCenter: []string{"a"}},
-		"a VCenter, zones, and previous state": {vcenter: true, zones: []string{"a"}, old: true, choice: []string{"a"}, inVCenter: []string{"a", "default"}},
+		"nothing":                           {inVCenter: []string{"default"}},
+		"flags":                             {flags: true, choice: []string{"default"}, inVCenter: []string{"default"}},
+		"a VCenter":                         {vcenter: true, choice: []string{"default"}, inVCenter: []string{"default"}},
+		"flags and zones":                   {flags: true, zones: []string{"a"}, choice: []string{"a", "default"}, inVCenter: []string{"a", "default"}},
+		"flags and a zone of the name":      {flags: true, zones: []string{"default"}, choice: []string{"default"}, inVCenter: []string{"default"}},
+		"a VCenter and zones":               {vcenter: true, zones: []string{"a"}, choice: []string{"a"}, inVCenter: []string{"a"}},
+		"a VCenter, zones, and an older VM": {vcenter: true, zones: []string{"a"}, old: true, choice: []string{"a"}, inVCenter: []string{"a", "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
@@ -76,7 +76,7 @@ func TestFlagsZone_IsReplacedByObjects(t *testing.T) {
 	}
 }
 
-func TestVCenterOf_IsThatOfTheZone(t *testing.T) {
+func TestVCenterOf_ReturnsTheVCenterOfTheZone(t *testing.T) {
 	informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
 	s := newZoneSet(informers, false)
 	z := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: vmv1alpha1.ZoneSpec{VCenter: "one"}}
@@ -89,17 +89,17 @@ func TestVCenterOf_IsThatOfTheZone(t *testing.T) {
 		status vmv1alpha1.VirtualMachineStatus
 		want   string
 	}{
-		"new":                       {},
-		"waiting":                   {status: vmv1alpha1.VirtualMachineStatus{Conditions: waiting}},
-		"in a zone":                 {status: vmv1alpha1.VirtualMachineStatus{Zone: "a"}, want: "one"},
-		"in the zone of the flags":  {status: vmv1alpha1.VirtualMachineStatus{Zone: "default"}, want: "default"},
-		"in a zone that is not":     {status: vmv1alpha1.VirtualMachineStatus{Zone: "b"}},
-		"older than zones":          {status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-1"}, want: "default"},
-		"older, being created":      {status: vmv1alpha1.VirtualMachineStatus{Conditions: creating}, want: "default"},
-		"in a zone, and being made": {status: vmv1alpha1.VirtualMachineStatus{Zone: "a", Conditions: creating}, want: "one"},
+		"new":                      {},
+		"waiting":                  {status: vmv1alpha1.VirtualMachineStatus{Conditions: waiting}},
+		"in a zone":                {status: vmv1alpha1.VirtualMachineStatus{Zone: "a"}, want: "one"},
+		"in the zone of the flags": {status: vmv1alpha1.VirtualMachineStatus{Zone: "default"}, want: "default"},
+		"in a deleted zone":        {status: vmv1alpha1.VirtualMachineStatus{Zone: "b"}},
+		"older than zones":         {status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-1"}, want: "default"},
+		"older, being created":     {status: vmv1alpha1.VirtualMachineStatus{Conditions: creating}, want: "default"},
+		"in a zone, being created": {status: vmv1alpha1.VirtualMachineStatus{Zone: "a", Conditions: creating}, want: "one"},
 	} {
 		if got := s.vcenterOf(&vmv1alpha1.VirtualMachine{Status: tc.status}); got != tc.want {
-			t.Errorf("one that is %s is of vCenter %q, want %q", name, got, tc.want)
+			t.Errorf("a VM %s is of vCenter %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (o *outdated) List(selector labels.Selector) ([]*vmv1alpha1.Zone, error) {
 	return all, err
 }
 
-func TestUse_SetsAZoneThatIsAddedMeanwhile(t *testing.T) {
+func TestUse_SetsAZoneThatIsAddedConcurrently(t *testing.T) {
 	r := newReplica(t)
 	come := func(name string) func() {
 		return func() {

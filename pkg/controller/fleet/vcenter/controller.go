@@ -83,7 +83,7 @@ func New(d Deps) (*Controller, error) {
 		Shard(d.VCenters, c.enqueue).
 		// The default vCenter is reconciled without an object too, because the flags may describe it.
 		RunsInParallel(func(context.Context) { c.enqueue(vmv1alpha1.DefaultVCenter) }).
-		Reconciler(&reconciler{client: d.Client.VmV1alpha1().VCenters(), vcenters: store, uses: d.VCenters, now: controller.Clock(d.Now)}).
+		Reconciler(&reconciler{client: d.Client.VmV1alpha1().VCenters(), vcenters: store, manager: d.VCenters, now: controller.Clock(d.Now)}).
 		Build()
 	return c, err
 }

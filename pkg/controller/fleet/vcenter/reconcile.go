@@ -30,7 +30,7 @@ const (
 type reconciler struct {
 	client   vmclient.VCenterInterface
 	vcenters controller.Store[*vmv1alpha1.VCenter]
-	uses     VCenters
+	manager  VCenters
 	now      func() time.Time
 }
 
@@ -41,9 +41,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, fmt.Errorf("reading VCenter %s: %w", key.Name, err)
 	}
 	if vc == nil && key.Name != vmv1alpha1.DefaultVCenter {
-		return controller.Result{}, r.uses.Leave(ctx, key.Name)
+		return controller.Result{}, r.manager.Leave(ctx, key.Name)
 	}
-	bound, err := r.uses.Bind(ctx, key.Name)
+	bound, err := r.manager.Bind(ctx, key.Name)
 	if err != nil {
 		return controller.Result{}, ctx.Err() // another replica manages it
 	}
@@ -57,36 +57,36 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if vc, err = controller.AddFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer); err != nil {
 		return controller.RequeueOnConflict(err)
 	}
-	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
+	return r.observe(ctx, vc, r.manager.Use(ctx, key.Name, vc))
 }
 
 // useFlags uses the vCenter that the flags describe, or none. The vCenter of flags is observed too, because its
 // virtual machines report an outage.
 func (r *reconciler) useFlags(ctx context.Context, name string) (controller.Result, error) {
-	err := r.uses.Use(ctx, name, nil)
-	if err != nil || !r.uses.Described(name) {
+	err := r.manager.Use(ctx, name, nil)
+	if err != nil || !r.manager.Described(name) {
 		return controller.Result{}, err
 	}
 	observing, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	r.uses.Observe(observing, name)
+	r.manager.Observe(observing, name)
 	return controller.Result{RequeueAfter: observeInterval}, nil
 }
 
 // remove removes the finalizer of a VCenter that has no VMs and zones, or whose successor the flags describe.
 func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
-	if !r.uses.Described(vc.Name) {
-		what, err := r.uses.InUse(vc.Name)
+	if !r.manager.Described(vc.Name) {
+		what, err := r.manager.InUse(vc.Name)
 		if err != nil || what != "" {
 			if err == nil {
 				err = fmt.Errorf("waiting for the deletion of %s", what)
 			}
 			next := vc.DeepCopy()
 			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
-			return r.observe(ctx, next, r.uses.Use(ctx, vc.Name, vc))
+			return r.observe(ctx, next, r.manager.Use(ctx, vc.Name, vc))
 		}
 	}
-	if err := r.uses.Use(ctx, vc.Name, nil); err != nil {
+	if err := r.manager.Use(ctx, vc.Name, nil); err != nil {
 		return controller.Result{}, err
 	}
 	return controller.RemoveFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer)
@@ -98,7 +98,7 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, invali
 	defer cancel()
 	o := Observation{Connected: invalid, Ready: invalid, Reason: vmv1alpha1.ReasonInvalid}
 	if invalid == nil {
-		o = r.uses.Observe(observing, vc.Name)
+		o = r.manager.Observe(observing, vc.Name)
 	}
 	if ctx.Err() != nil {
 		return controller.Result{}, nil // it was not observed
@@ -132,16 +132,16 @@ func reasonNotReady(o Observation) string {
 }
 
 // report sets a condition to False if there is an error, else to True.
-func (r *reconciler) report(st *vmv1alpha1.VCenterStatus, generation int64, kind string, problem error, reason string) {
+func (r *reconciler) report(st *vmv1alpha1.VCenterStatus, generation int64, conditionType string, problem error, reason string) {
 	if problem != nil {
-		r.set(st, generation, kind, metav1.ConditionFalse, reason, problem.Error())
+		r.set(st, generation, conditionType, metav1.ConditionFalse, reason, problem.Error())
 		return
 	}
-	r.set(st, generation, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	r.set(st, generation, conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 }
 
-func (r *reconciler) set(st *vmv1alpha1.VCenterStatus, generation int64, kind string, status metav1.ConditionStatus, reason, message string) {
+func (r *reconciler) set(st *vmv1alpha1.VCenterStatus, generation int64, conditionType string, status metav1.ConditionStatus, reason, message string) {
 	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
 }

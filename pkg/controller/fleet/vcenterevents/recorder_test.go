@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestEvent_IsWrittenOnceHoweverOftenItIsReported(t *testing.T) {
+func TestEvent_IsWrittenOnceIfReportedSeveralTimes(t *testing.T) {
 	host := fake.NewClientset()
 	moved := provider.HypervisorEvent{
 		Key: types.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", ID: "vcenter-uuid/7", At: time.Unix(1000, 0),
@@ -47,7 +47,7 @@ func TestEvent_IsWrittenOnceHoweverOftenItIsReported(t *testing.T) {
 	}
 }
 
-func TestEvents_AreWrittenWithAPermitOnly(t *testing.T) {
+func TestEvents_AreWrittenOnlyWithAPermit(t *testing.T) {
 	host := fake.NewClientset()
 	h := New(host, "slipway-apiserver")
 	h.Of(func() error { return errors.New("another replica has the Lease") })(provider.HypervisorEvent{Key: types.NamespacedName{Namespace: "ns", Name: "not-ours"}, ID: "1"})

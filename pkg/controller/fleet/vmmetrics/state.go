@@ -16,31 +16,32 @@ import (
 
 // Values of --vm-metrics.
 const (
-	// None shows no metric of single virtual machines.
+	// None collects no metrics of individual virtual machines.
 	None = "none"
-	// State shows power state, phase, size, storage and the condition Ready.
+	// State collects power state, phase, size, storage and the Ready condition.
 	State = "state"
-	// Conditions shows all conditions too.
+	// Conditions also collects all conditions.
 	Conditions = "conditions"
-	// Usage shows CPU and memory in use too, which are read from vCenter.
+	// Usage also collects CPU and memory usage, which are read from vCenter.
 	Usage = "usage"
 )
 
-// machineCollector shows single virtual machines as the cache has them at the time: a
-// change costs nothing, and what is deleted is not shown.
+// machineCollector collects the metrics of individual virtual machines from the cache during a scrape. A change of a
+// virtual machine costs nothing, and deleted virtual machines have no metrics.
 type machineCollector struct {
 	level    string
 	machines cache.Store
-	// mine is true for those that this replica takes care of: another one shows the others.
-	mine func(*vmv1alpha1.VirtualMachine) bool
+	// isOwned reports whether this replica manages a virtual machine. Another replica collects the metrics of the
+	// others.
+	isOwned func(*vmv1alpha1.VirtualMachine) bool
 }
 
-// New returns the metrics of a level, one of the constants. mine is true for the virtual machines of this
-// replica; another replica shows the others. vcenters returns what reads their use.
+// New returns the collectors for a level, which is one of the constants. isOwned reports whether this replica manages a
+// virtual machine. vcenters returns the functions that read the usage of virtual machines.
 func New(
-	level string, f externalversions.SharedInformerFactory, mine func(*vmv1alpha1.VirtualMachine) bool, vcenters func() map[string]ReadUsage,
+	level string, f externalversions.SharedInformerFactory, isOwned func(*vmv1alpha1.VirtualMachine) bool, vcenters func() map[string]ReadUsage,
 ) []prometheus.Collector {
-	all := []prometheus.Collector{&machineCollector{level: level, machines: f.Vm().V1alpha1().VirtualMachines().Informer().GetStore(), mine: mine}}
+	all := []prometheus.Collector{&machineCollector{level: level, machines: f.Vm().V1alpha1().VirtualMachines().Informer().GetStore(), isOwned: isOwned}}
 	if level == Usage {
 		all = append(all, &usageCollector{vcenters: vcenters, now: time.Now, read: map[string]usage{}})
 	}
@@ -73,7 +74,7 @@ func (c *machineCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	for _, obj := range c.machines.List() {
-		if vm := obj.(*vmv1alpha1.VirtualMachine); c.mine(vm) {
+		if vm := obj.(*vmv1alpha1.VirtualMachine); c.isOwned(vm) {
 			c.collect(vm, to)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestMetrics_OfAVMExistAsLongAsTheVM(t *testing.T) {
+func TestMetrics_AreRemovedWithTheVM(t *testing.T) {
 	machines := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	memory, storage := resource.MustParse("2Gi"), resource.MustParse("1Gi")
 	web := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}, Status: vmv1alpha1.VirtualMachineStatus{
@@ -33,7 +33,7 @@ func TestMetrics_OfAVMExistAsLongAsTheVM(t *testing.T) {
 	}
 	shown := func(level string) map[string]float64 {
 		registry := prometheus.NewPedanticRegistry()
-		registry.MustRegister(&machineCollector{level: level, machines: machines, mine: func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "web" }})
+		registry.MustRegister(&machineCollector{level: level, machines: machines, isOwned: func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "web" }})
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

@@ -18,10 +18,10 @@ import (
 
 func TestUsage_IsReadAtMostOncePerInterval(t *testing.T) {
 	now := time.Unix(0, 0)
-	calls, away := 0, false
+	calls, unreachable := 0, false
 	sources := map[string]ReadUsage{"default": func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) {
-		if calls++; away {
-			return nil, errors.New("no answer")
+		if calls++; unreachable {
+			return nil, errors.New("no response")
 		}
 		return map[types.NamespacedName]vsphere.Usage{
 			{Namespace: "ns", Name: "web"}: {CPU: 1500, Active: 256, Host: 512},
@@ -53,7 +53,7 @@ func TestUsage_IsReadAtMostOncePerInterval(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("%d readings within %s, want 1", calls, usageInterval)
 	}
-	now, away = time.Unix(0, 0).Add(usageInterval), true
+	now, unreachable = time.Unix(0, 0).Add(usageInterval), true
 	if got := shown(); len(got) != 0 || calls != 2 {
 		t.Errorf("a vCenter that does not answer shows %v after %d readings, want nothing after 2", got, calls)
 	}
@@ -64,7 +64,7 @@ func TestUsage_IsReadAtMostOncePerInterval(t *testing.T) {
 }
 
 // Concurrent scrapes must not change the result of each other.
-func TestUsage_OfAScrapeIsNotChanged(t *testing.T) {
+func TestUsage_IsNotChangedDuringAScrape(t *testing.T) {
 	now := time.Unix(0, 0)
 	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) { return nil, nil }
 	c := &usageCollector{read: map[string]usage{}, now: func() time.Time { return now }, vcenters: func() map[string]ReadUsage {
@@ -80,7 +80,7 @@ func TestUsage_OfAScrapeIsNotChanged(t *testing.T) {
 }
 
 // A copy in another vCenter has the name of the same object.
-func TestUsage_OfAVMInTwoVCentersIsCollectedOnce(t *testing.T) {
+func TestUsage_IsCollectedOnceForAVMInTwoVCenters(t *testing.T) {
 	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) {
 		return map[types.NamespacedName]vsphere.Usage{{Namespace: "ns", Name: "web"}: {CPU: 1500}}, nil
 	}

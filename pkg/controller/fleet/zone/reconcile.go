@@ -124,8 +124,8 @@ func reasonOf(err error) string {
 	return vmv1alpha1.ReasonNotReady
 }
 
-func (r *reconciler) set(st *vmv1alpha1.ZoneStatus, generation int64, kind string, status metav1.ConditionStatus, reason, message string) {
+func (r *reconciler) set(st *vmv1alpha1.ZoneStatus, generation int64, conditionType string, status metav1.ConditionStatus, reason, message string) {
 	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
 }

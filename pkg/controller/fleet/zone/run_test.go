@@ -24,23 +24,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// counting is a fixture of zones whose VMs are counted.
-type counting struct {
+// countingFixture is a fixture of zones whose VMs are counted.
+type countingFixture struct {
 	controller.Undivided
-	machines vmlisters.VirtualMachineLister
-	mu       sync.Mutex
-	looks    int
+	machines     vmlisters.VirtualMachineLister
+	mu           sync.Mutex
+	observations int
 }
 
-func (c *counting) State(context.Context, *vmv1alpha1.Zone) (provider.ZoneState, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.looks++
+func (f *countingFixture) State(context.Context, *vmv1alpha1.Zone) (provider.ZoneState, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.observations++
 	return provider.ZoneState{Read: true, Hosts: 1}, nil
 }
 
-func (c *counting) Machines(zone string) (n int, err error) {
-	all, err := c.machines.List(labels.Everything())
+func (f *countingFixture) Machines(zone string) (n int, err error) {
+	all, err := f.machines.List(labels.Everything())
 	for _, vm := range all {
 		if provider.ZoneOf(vm) == zone {
 			n++
@@ -49,7 +49,7 @@ func (c *counting) Machines(zone string) (n int, err error) {
 	return n, err
 }
 
-func TestMachines_AreCountedSoonAndABurstOnce(t *testing.T) {
+func TestZone_CountsVMsSoonAndABurstOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		there := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "there"}, Status: vmv1alpha1.VirtualMachineStatus{Zone: "a"}}
@@ -66,8 +66,8 @@ func TestMachines_AreCountedSoonAndABurstOnce(t *testing.T) {
 		api.PrependReactor("update", "*", stamp)
 		api.PrependReactor("create", "*", stamp)
 		informers := externalversions.NewSharedInformerFactory(api, 0)
-		seen := &counting{machines: informers.Vm().V1alpha1().VirtualMachines().Lister()}
-		c, err := New(Deps{Client: api, Informers: informers, Zones: seen})
+		observed := &countingFixture{machines: informers.Vm().V1alpha1().VirtualMachines().Lister()}
+		c, err := New(Deps{Client: api, Informers: informers, Zones: observed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestMachines_AreCountedSoonAndABurstOnce(t *testing.T) {
 			informers.Shutdown()
 		}()
 		// counts waits and compares the status of the zone and the number of reconciles.
-		counts := func(after time.Duration, machines int32, looks int) {
+		counts := func(after time.Duration, machines int32, observations int) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
@@ -91,12 +91,12 @@ func TestMachines_AreCountedSoonAndABurstOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen.mu.Lock()
-			defer seen.mu.Unlock()
-			if z.Status.VirtualMachines != machines || looks >= 0 && seen.looks != looks {
-				t.Errorf("after %s it has %d virtual machines by %d looks, want %d by %d", after, z.Status.VirtualMachines, seen.looks, machines, looks)
+			observed.mu.Lock()
+			defer observed.mu.Unlock()
+			if z.Status.VirtualMachines != machines || observations >= 0 && observed.observations != observations {
+				t.Errorf("after %s it has %d virtual machines after %d observations, want %d after %d", after, z.Status.VirtualMachines, observed.observations, machines, observations)
 			}
-			seen.looks = 0
+			observed.observations = 0
 		}
 		counts(time.Second, 1, -1) // it gets its finalizer meanwhile
 		vms := api.VmV1alpha1().VirtualMachines("dev")

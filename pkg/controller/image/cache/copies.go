@@ -24,7 +24,7 @@ import (
 const usedStep = time.Minute
 
 // ensureCopies checks the copies of a location, and starts a copy operation if files are missing.
-func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked location, l *locationStatus) {
+func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, desired location, l *locationStatus) {
 	if op, ok := p.operation(at); ok && !p.recordResult(at, op, l) {
 		return
 	}
@@ -36,7 +36,7 @@ func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	before := provider.CacheLocation{VCenter: at.vcenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
-	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, asked, before)
+	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, desired, before)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.setUnusable(l, err)
@@ -44,7 +44,7 @@ func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked
 		p.scheduleCheck(at, l)
 		return
 	}
-	p.recordPlace(l, place)
+	p.recordLocation(l, place)
 	if p.isDuplicate(l) {
 		p.scheduleCheck(at, l)
 		return
@@ -93,7 +93,7 @@ func (p *reconciliation) recordResult(at locationKey, op provider.ImageOperation
 		l.Progress = max(l.Progress, min(op.Progress, 90))
 		return false
 	}
-	// If the status is not written, the next pass needs the operation again.
+	// If the status is not written, the next reconcile needs the operation again.
 	files := p.files
 	p.written = append(p.written, func() { files.EndImageOperation(at.String()) })
 	if op.Err == nil {
@@ -151,8 +151,8 @@ func (p *reconciliation) recordLastUse(l *locationStatus) {
 	}
 }
 
-// recordPlace writes the IDs of the objects that a location names into its status.
-func (p *reconciliation) recordPlace(l *locationStatus, place provider.ImageCopyLocation) {
+// recordLocation writes the IDs of the objects that a location names into its status.
+func (p *reconciliation) recordLocation(l *locationStatus, place provider.ImageCopyLocation) {
 	l.DatastoreID, l.ProfileID, l.ItemID, l.ContentVersion = place.DatastoreID, place.ProfileID, place.ItemID, place.ContentVersion
 	for _, kind := range []string{vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionOVFReady} {
 		set(l, p.now(), kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")

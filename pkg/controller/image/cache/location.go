@@ -93,8 +93,8 @@ func sortLocations(c *cacheObject) {
 }
 
 // set sets a condition of a location.
-func set(l *locationStatus, now time.Time, kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(&l.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+func set(l *locationStatus, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&l.Conditions, now, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message})
 }
 
 // summarize computes the conditions of a cache from those of its locations.

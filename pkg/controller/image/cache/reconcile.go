@@ -163,11 +163,11 @@ func (p *reconciliation) locations(ctx context.Context) error {
 	for i := range p.cache.Status.Locations {
 		l := p.cache.Status.Locations[i]
 		at := statusKey(p.part.cache, &l)
-		asked, wants := want[at]
+		desired, wants := want[at]
 		switch {
 		case at.vcenter != p.vcenter:
 		case wants:
-			p.ensureCopies(ctx, at, asked, &l)
+			p.ensureCopies(ctx, at, desired, &l)
 		case p.removeCopies(ctx, at, &l):
 			continue
 		}

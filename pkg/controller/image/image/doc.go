@@ -14,7 +14,7 @@
 //   - A library is listed once in listInterval, a template is read once in describeInterval. A descriptor is read when the
 //     item or its content differs from the description in status. An unusable item is read once in describeInterval.
 //   - While no vCenter is in use, nothing is written.
-//   - Several vCenters can have an image. Status describes that of one vCenter and keeps to it as long as it has the image,
+//   - Several vCenters can have an image. Status describes the image of one vCenter, and of the same vCenter as long as that has the image,
 //     so that status does not change when another vCenter is added or unreachable. status.vCenters keeps the names of
 //     unreachable vCenters.
 //   - A source that no image names is not read.

@@ -31,7 +31,7 @@ func sourceOf(spec *vmv1alpha1.VirtualMachineImageSpec) source {
 }
 
 // indexBySource is the name of the index of images by source.
-const indexBySource = "place"
+const indexBySource = "source"
 
 // sourceIndex is the index function for both kinds.
 func sourceIndex(obj any) ([]string, error) {

@@ -17,14 +17,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
 )
 
-// newVCenters returns a world with two vCenters, a and b, which both have one item.
-func newVCenters(t *testing.T, images ...*vmv1alpha1.VirtualMachineImage) (w *world, a, b *vsphere) {
+// newVCenters returns a fixture with two vCenters, a and b, which both have one item.
+func newVCenters(t *testing.T, images ...*vmv1alpha1.VirtualMachineImage) (f *fixture, a, b *vsphere) {
 	t.Helper()
-	w = newWorld(t)
+	f = newFixture(t)
 	for _, i := range images {
-		w.add(i)
+		f.add(i)
 	}
-	w.refresh()
+	f.refresh()
 	items := func(vcenter string, names ...string) *vsphere {
 		v := &vsphere{failures: map[string]error{}}
 		for _, name := range names {
@@ -33,60 +33,60 @@ func newVCenters(t *testing.T, images ...*vmv1alpha1.VirtualMachineImage) (w *wo
 		return v
 	}
 	a, b = items("a", "photon"), items("b", "photon", "only-b")
-	w.r.vsphere = fleet.Images{Sources: func(context.Context) []fleet.Source {
+	f.r.vsphere = fleet.Images{Sources: func(context.Context) []fleet.Source {
 		return []fleet.Source{{VCenter: "a", Images: a}, {VCenter: "b", Images: b}}
 	}}
-	return w, a, b
+	return f, a, b
 }
 
 // wants compares status: the vCenters, the guest of the described item, and the reason of Ready.
-func (w *world) wants(when, name, ready, guest string, vcenters ...string) {
-	w.t.Helper()
-	s := w.status("ns", name)
+func (f *fixture) expectImage(when, name, ready, guest string, vcenters ...string) {
+	f.t.Helper()
+	s := f.status("ns", name)
 	c := conditions.Find(s.Conditions, vmv1alpha1.ConditionReady)
 	if c == nil || string(c.Status)+" "+c.Reason != ready || s.GuestID != guest {
-		w.t.Errorf("%s: %s has guest %q, Ready %+v, want %q, %s", when, name, s.GuestID, c, guest, ready)
+		f.t.Errorf("%s: %s has guest %q, Ready %+v, want %q, %s", when, name, s.GuestID, c, guest, ready)
 	}
 	if diff := cmp.Diff(vcenters, s.VCenters); diff != "" {
-		w.t.Errorf("%s: vCenters of %s (-want +got):\n%s", when, name, diff)
+		f.t.Errorf("%s: vCenters of %s (-want +got):\n%s", when, name, diff)
 	}
 }
 
 func TestImage_DescribesTheItemOfOneVCenter(t *testing.T) {
-	w, a, b := newVCenters(t, image("ns", "photon", ofItem("photon")), image("ns", "only-b", ofItem("only-b")), image("ns", "none", ofItem("none")))
+	f, a, b := newVCenters(t, image("ns", "photon", ofItem("photon")), image("ns", "only-b", ofItem("only-b")), image("ns", "none", ofItem("none")))
 	look := func(broken bool) {
 		t.Helper()
-		if _, err := w.pass(golden); (err != nil) != broken {
+		if _, err := f.reconcileOnce(golden); (err != nil) != broken {
 			t.Errorf("a pass: %v", err)
 		}
-		w.now = w.now.Add(2 * listInterval)
+		f.now = f.now.Add(2 * listInterval)
 	}
 	const ready, missing, unknown = "True Succeeded", "False NotFound", "Unknown UnknownState"
 	look(false)
-	w.wants("at first", "photon", ready, "guest-of-a-photon", "a", "b")
-	w.wants("at first", "only-b", ready, "guest-of-b-only-b", "b")
-	w.wants("at first", "none", missing, "")
+	f.expectImage("at first", "photon", ready, "guest-of-a-photon", "a", "b")
+	f.expectImage("at first", "only-b", ready, "guest-of-b-only-b", "b")
+	f.expectImage("at first", "none", missing, "")
 
-	a.failures["list"] = errors.New("a is away")
+	a.failures["list"] = errors.New("a is unreachable")
 	look(true) // without the item in any vCenter
-	w.wants("without a", "photon", ready, "guest-of-a-photon", "a", "b")
-	w.wants("without a", "only-b", ready, "guest-of-b-only-b", "b")
-	w.wants("without a", "none", unknown, "")
+	f.expectImage("without a", "photon", ready, "guest-of-a-photon", "a", "b")
+	f.expectImage("without a", "only-b", ready, "guest-of-b-only-b", "b")
+	f.expectImage("without a", "none", unknown, "")
 	delete(a.failures, "list")
 
 	a.items = nil
 	look(false)
-	w.wants("when a has it no more", "photon", ready, "guest-of-b-photon", "b")
+	f.expectImage("when a no longer has it", "photon", ready, "guest-of-b-photon", "b")
 	a.items = []provider.LibraryItem{{ID: "a-photon", Library: "golden", Name: "photon", Type: "ovf", ContentVersion: "1"}}
 	look(false)
-	w.wants("when a has it again", "photon", ready, "guest-of-b-photon", "a", "b")
+	f.expectImage("when a has it again", "photon", ready, "guest-of-b-photon", "a", "b")
 	a.items, b.items = nil, nil
 	look(false)
-	w.wants("after it is deleted", "photon", missing, "guest-of-b-photon")
+	f.expectImage("after it is deleted", "photon", missing, "guest-of-b-photon")
 }
 
-func TestTemplate_DescribesThatOfOneVCenter(t *testing.T) {
-	w, a, b := newVCenters(t, image("ns", "ubuntu", vmv1alpha1.VirtualMachineImageSpec{Template: &vmv1alpha1.TemplateImageSource{InventoryPath: "templates/ubuntu"}}))
+func TestTemplate_DescribesTheTemplateOfOneVCenter(t *testing.T) {
+	f, a, b := newVCenters(t, image("ns", "ubuntu", vmv1alpha1.VirtualMachineImageSpec{Template: &vmv1alpha1.TemplateImageSource{InventoryPath: "templates/ubuntu"}}))
 	for _, step := range []struct {
 		when  string
 		a, b  error
@@ -94,31 +94,31 @@ func TestTemplate_DescribesThatOfOneVCenter(t *testing.T) {
 		in    []string
 	}{
 		{when: "in both", ready: "True Succeeded", in: []string{"a", "b"}},
-		{when: "a is away", a: errors.New("away"), ready: "True Succeeded", in: []string{"a", "b"}},
+		{when: "a is unreachable", a: errors.New("away"), ready: "True Succeeded", in: []string{"a", "b"}},
 		{when: "not in a", a: &provider.NotUsableError{Message: "no", Missing: true}, ready: "True Succeeded", in: []string{"b"}},
-		{when: "not in b, and a is away", a: errors.New("away"), b: &provider.NotUsableError{Message: "no", Missing: true}, ready: "Unknown UnknownState", in: []string{"b"}},
+		{when: "not in b, and a is unreachable", a: errors.New("away"), b: &provider.NotUsableError{Message: "no", Missing: true}, ready: "Unknown UnknownState", in: []string{"b"}},
 		{when: "in none", a: &provider.NotUsableError{Message: "no", Missing: true}, b: &provider.NotUsableError{Message: "no", Missing: true}, ready: "False NotFound"},
 	} {
 		a.failures["template"], b.failures["template"] = step.a, step.b
-		_, _ = w.pass(template)
-		w.wants(step.when, "ubuntu", step.ready, "ubuntu64Guest", step.in...)
+		_, _ = f.reconcileOnce(template)
+		f.expectImage(step.when, "ubuntu", step.ready, "ubuntu64Guest", step.in...)
 	}
 }
 
 // An ISO image has no descriptor to read.
 func TestISOImage_IsReconciledAgain(t *testing.T) {
-	w := newWorld(t)
-	w.add(image("ns", "installer", ofItem("installer")))
-	w.refresh()
-	w.vsphere.items = []provider.LibraryItem{{ID: "id-iso", Library: "golden", Name: "installer", Type: "iso", ContentVersion: "1"}}
-	w.r.vsphere = isos{w.vsphere}
+	f := newFixture(t)
+	f.add(image("ns", "installer", ofItem("installer")))
+	f.refresh()
+	f.vsphere.items = []provider.LibraryItem{{ID: "id-iso", Library: "golden", Name: "installer", Type: "iso", ContentVersion: "1"}}
+	f.r.vsphere = isos{f.vsphere}
 	for range 2 {
-		if _, err := w.pass(golden); err != nil {
+		if _, err := f.reconcileOnce(golden); err != nil {
 			t.Fatal(err)
 		}
-		w.now = w.now.Add(2 * listInterval)
+		f.now = f.now.Add(2 * listInterval)
 	}
-	wantConditions(t, w.status("ns", "installer"), map[string]string{"Ready": "True Succeeded"})
+	expectConditions(t, f.status("ns", "installer"), map[string]string{"Ready": "True Succeeded"})
 }
 
 // isos returns items that are ISO images.
@@ -131,31 +131,31 @@ func (isos) DescribeItem(_ context.Context, item provider.LibraryItem) (*provide
 }
 
 func TestVCenterHandler_EnqueuesImagesWhenAVCenterIsReady(t *testing.T) {
-	w := newWorld(t)
-	w.add(image("ns", "photon", ofItem("photon")))
-	w.refresh()
+	f := newFixture(t)
+	f.add(image("ns", "photon", ofItem("photon")))
+	f.refresh()
 	vc := func(ready metav1.ConditionStatus) *vmv1alpha1.VCenter {
 		return &vmv1alpha1.VCenter{Status: vmv1alpha1.VCenterStatus{Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: ready}}}}
 	}
-	h := w.c.vcenterHandler()
+	h := f.c.vcenterHandler()
 	for _, step := range []struct {
 		what   string
 		change func()
 		looks  bool
 	}{
-		{"an existing one", func() { h.OnAdd(vc(metav1.ConditionTrue), true) }, false},
+		{"an existing VCenter", func() { h.OnAdd(vc(metav1.ConditionTrue), true) }, false},
 		{"a requeue", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionTrue)) }, false},
-		{"it is disconnected", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionFalse)) }, false},
-		{"it is back", func() { h.OnUpdate(vc(metav1.ConditionFalse), vc(metav1.ConditionTrue)) }, true},
+		{"it becomes unreachable", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionFalse)) }, false},
+		{"it becomes reachable", func() { h.OnUpdate(vc(metav1.ConditionFalse), vc(metav1.ConditionTrue)) }, true},
 		{"it is deleted", func() { h.OnDelete(vc(metav1.ConditionTrue)) }, true},
 	} {
 		step.change()
-		if n := w.c.Keys.Len(); (n > 0) != step.looks {
-			t.Errorf("%s: %d places are queued", step.what, n)
+		if n := f.c.Keys.Len(); (n > 0) != step.looks {
+			t.Errorf("%s: %d sources are queued", step.what, n)
 		}
-		for w.c.Keys.Len() > 0 {
-			key, _ := w.c.Keys.Get()
-			w.c.Keys.Done(key)
+		for f.c.Keys.Len() > 0 {
+			key, _ := f.c.Keys.Get()
+			f.c.Keys.Done(key)
 		}
 	}
 }

@@ -84,18 +84,18 @@ func (c *Controller) vcenterChanged(before, now *vmv1alpha1.VCenter) {
 		return // a lister's cache does not return errors
 	}
 	for _, library := range all {
-		c.look(library.Name, 0)
+		c.enqueueLibrary(library.Name, 0)
 	}
 }
 
-func (c *Controller) look(name string, after time.Duration) {
+func (c *Controller) enqueueLibrary(name string, after time.Duration) {
 	c.EnqueueAfter(types.NamespacedName{Name: name}, after)
 }
 
 // changed enqueues a ContentLibrary that was created or edited. It ignores changes of status, which this controller writes.
 func (c *Controller) changed(before, now *vmv1alpha1.ContentLibrary) {
 	if now != nil && (before == nil || controller.SpecChanged(before, now)) {
-		c.look(now.Name, 0)
+		c.enqueueLibrary(now.Name, 0)
 	}
 }
 
@@ -103,22 +103,22 @@ func (c *Controller) changed(before, now *vmv1alpha1.ContentLibrary) {
 // again, and when its guest operating system becomes known, so that it is labelled. Both are delayed, because listing a
 // library takes one call for each item.
 func (c *Controller) imageHandler() cache.ResourceEventHandler {
-	look := func(obj any) {
+	enqueueLibrary := func(obj any) {
 		if image, ok := obj.(metav1.Object); ok && image.GetLabels()[vmv1alpha1.LabelContentLibrary] != "" {
-			c.look(image.GetLabels()[vmv1alpha1.LabelContentLibrary], controller.Poll)
+			c.enqueueLibrary(image.GetLabels()[vmv1alpha1.LabelContentLibrary], controller.Poll)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			if guestOf(oldObj) != guestOf(obj) {
-				look(obj)
+				enqueueLibrary(obj)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = unknown.Obj
 			}
-			look(obj)
+			enqueueLibrary(obj)
 		},
 	}
 }
@@ -129,7 +129,7 @@ func (c *Controller) publishRequestHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, obj any) {
 			old, request := oldObj.(*vmv1alpha1.VirtualMachinePublishRequest), obj.(*vmv1alpha1.VirtualMachinePublishRequest)
 			if old.Status.ItemID != request.Status.ItemID && request.Status.ItemID != "" {
-				c.look(request.Spec.Target.ContentLibrary, 0)
+				c.enqueueLibrary(request.Spec.Target.ContentLibrary, 0)
 			}
 		},
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// mostListed is the maximum number of images in each list of status.
-const mostListed = 64
+// maxListed is the maximum number of images in each list of status.
+const maxListed = 64
 
-// scene is the input of makePlan.
-type scene struct {
+// planInput is the input of makePlan.
+type planInput struct {
 	library *vmv1alpha1.ContentLibrary
 	// items are all items of the library in vSphere.
 	items []provider.LibraryItem
@@ -28,7 +28,7 @@ type scene struct {
 	used func(name string) bool
 }
 
-// plan has the writes after which the images match the items.
+// plan has the writes that make the images match the items.
 type plan struct {
 	create []*vmv1alpha1.VirtualMachineImage
 	// update has images with new labels.
@@ -39,7 +39,7 @@ type plan struct {
 }
 
 // makePlan compares items and images. The result does not depend on the order of the items.
-func makePlan(s scene) plan {
+func makePlan(s planInput) plan {
 	p := plan{status: vmv1alpha1.ContentLibraryStatus{Items: count(s.items)}}
 	published := publishedItems(&s.library.Spec, s.items)
 	made := map[string]*vmv1alpha1.VirtualMachineImage{} // by item
@@ -59,7 +59,7 @@ func makePlan(s scene) plan {
 			p.delete = append(p.delete, image)
 		}
 	}
-	p.status.Kept = p.status.Kept[:min(len(p.status.Kept), mostListed)]
+	p.status.Kept = p.status.Kept[:min(len(p.status.Kept), maxListed)]
 	taken := maps.Clone(s.images)
 	for _, item := range published {
 		desired := imageName(s.library, item)
@@ -72,7 +72,7 @@ func makePlan(s scene) plan {
 			p.update = append(p.update, next)
 		}
 		p.status.Images++
-		if image.Name != desired && len(p.status.Renamed) < mostListed {
+		if image.Name != desired && len(p.status.Renamed) < maxListed {
 			p.status.Renamed = append(p.status.Renamed, vmv1alpha1.ContentLibraryRenamed{Item: item, Image: image.Name, Wanted: desired})
 		}
 	}

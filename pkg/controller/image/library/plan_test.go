@@ -72,7 +72,7 @@ func TestPlan_CreatesAndDeletesImagesOfItems(t *testing.T) {
 		"new items":               {items: ovfs("Ubuntu 24.04", "photon"), want: []string{"create ubuntu-24.04 of Ubuntu 24.04", "create photon of photon"}},
 		"items that have images":  {items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}},
 		"a deleted item":          {images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, want: []string{"delete photon"}},
-		"one that a VM refers to": {images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, used: "photon", want: []string{"keep photon"}},
+		"an image that a VM uses": {images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, used: "photon", want: []string{"keep photon"}},
 		"an image of a user":      {images: []*vmv1alpha1.VirtualMachineImage{foreign("photon")}},
 		"a name in use": {
 			items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{foreign("photon")},
@@ -93,11 +93,11 @@ func TestPlan_CreatesAndDeletesImagesOfItems(t *testing.T) {
 		"a filter": {change: func(s *vmv1alpha1.ContentLibrarySpec) {
 			s.Include, s.Exclude = []string{"u*", "p?"}, []string{"*(old)"}
 		}, items: ovfs("ubuntu", "ubuntu (old)", "p5", "p55"), want: []string{"create p5 of p5", "create ubuntu of ubuntu"}},
-		"an excluded item":        {change: func(s *vmv1alpha1.ContentLibrarySpec) { s.Exclude = []string{"*"} }, items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, want: []string{"delete photon"}},
-		"names that are patterns": {change: func(s *vmv1alpha1.ContentLibrarySpec) { s.Include = []string{"a.b(c"} }, items: ovfs("a.b(c", "axb(c"), want: []string{"create a.b-c of a.b(c"}},
+		"an item that is excluded": {change: func(s *vmv1alpha1.ContentLibrarySpec) { s.Exclude = []string{"*"} }, items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, want: []string{"delete photon"}},
+		"names that are patterns":  {change: func(s *vmv1alpha1.ContentLibrarySpec) { s.Include = []string{"a.b(c"} }, items: ovfs("a.b(c", "axb(c"), want: []string{"create a.b-c of a.b(c"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scene{library: golden(tc.change), items: tc.items, images: map[string]*vmv1alpha1.VirtualMachineImage{}, used: func(n string) bool { return n == tc.used }}
+			s := planInput{library: golden(tc.change), items: tc.items, images: map[string]*vmv1alpha1.VirtualMachineImage{}, used: func(n string) bool { return n == tc.used }}
 			for _, i := range tc.images {
 				s.images[i.Name] = i
 			}
@@ -127,7 +127,7 @@ func TestPlan_LabelsImagesByTheirGuest(t *testing.T) {
 		image := newImage(golden(nil), "a", "a")
 		image.Labels["hand"] = "made"
 		image.Status.GuestID = guest
-		s := scene{library: golden(defaults), items: ovfs("a"), images: map[string]*vmv1alpha1.VirtualMachineImage{"a": image}}
+		s := planInput{library: golden(defaults), items: ovfs("a"), images: map[string]*vmv1alpha1.VirtualMachineImage{"a": image}}
 		got := image.Labels
 		if p := makePlan(s); len(p.update) == 1 {
 			got = p.update[0].Labels

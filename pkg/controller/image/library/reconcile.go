@@ -99,7 +99,7 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	if err != nil {
 		return controller.Result{}, err
 	}
-	p := makePlan(scene{library: library, items: items, images: images, used: r.usedImages(library)})
+	p := makePlan(planInput{library: library, items: items, images: images, used: r.usedImages(library)})
 	message := ""
 	if len(unread) > 0 {
 		p.keepAll()
@@ -108,7 +108,7 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	next := library.DeepCopy()
 	p.status.Conditions = next.Status.Conditions
 	next.Status = p.status
-	failed := r.carryOut(ctx, library, p)
+	failed := r.applyPlan(ctx, library, p)
 	again := controller.Result{RequeueAfter: controller.Poll} // vCenter sends no events for new items.
 	switch {
 	case failed == nil:
@@ -131,8 +131,8 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	return again, nil
 }
 
-// carryOut writes the images of a plan. It continues after an error and returns the first one.
-func (r *reconciler) carryOut(ctx context.Context, library *vmv1alpha1.ContentLibrary, p plan) (first error) {
+// applyPlan writes the images of a plan. It continues after an error and returns the first one.
+func (r *reconciler) applyPlan(ctx context.Context, library *vmv1alpha1.ContentLibrary, p plan) (first error) {
 	w := writer{r.client}
 	recordError := func(image *vmv1alpha1.VirtualMachineImage, doing string, err error) {
 		if err != nil && first == nil {
@@ -174,7 +174,7 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 		}
 	}
 	if len(p.update)+len(p.delete) > 0 {
-		if err := r.carryOut(ctx, library, p); err != nil {
+		if err := r.applyPlan(ctx, library, p); err != nil {
 			return controller.RequeueOnConflict(err)
 		}
 		return controller.Result{RequeueAfter: controller.Soon}, nil // to check that no image is left

@@ -38,8 +38,8 @@ func (v *vsphere) Items(context.Context, string) ([]provider.LibraryItem, error)
 	return v.items, v.err
 }
 
-// world is an API, a vSphere and a controller. The tests call Reconcile.
-type world struct {
+// fixture is an API, a vSphere and a controller. The tests call Reconcile.
+type fixture struct {
 	t       *testing.T
 	api     *fake.Clientset
 	c       *Controller
@@ -48,69 +48,69 @@ type world struct {
 	informers externalversions.SharedInformerFactory
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{t: t, api: fake.NewSimpleClientset(objects...), vsphere: &vsphere{items: ovfs("photon", "ubuntu")}}
-	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
-	c, err := New(Deps{Client: w.api, Informers: w.informers, Images: w.vsphere})
+	f := &fixture{t: t, api: fake.NewSimpleClientset(objects...), vsphere: &vsphere{items: ovfs("photon", "ubuntu")}}
+	f.informers = externalversions.NewSharedInformerFactory(f.api, 0)
+	c, err := New(Deps{Client: f.api, Informers: f.informers, Images: f.vsphere})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
 	c.reconcile.machinesSynced = func() bool { return true }
-	w.c = c
-	w.refresh()
-	return w
+	f.c = c
+	f.refresh()
+	return f
 }
 
 // refresh fills the caches with the stored objects.
-func (w *world) refresh() {
-	w.t.Helper()
-	ctx, vm := w.t.Context(), w.api.VmV1alpha1()
+func (f *fixture) refresh() {
+	f.t.Helper()
+	ctx, vm := f.t.Context(), f.api.VmV1alpha1()
 	libraries, err1 := vm.ContentLibraries().List(ctx, metav1.ListOptions{})
 	images, err2 := vm.VirtualMachineImages("").List(ctx, metav1.ListOptions{})
 	cluster, err3 := vm.ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
 	vms, err4 := vm.VirtualMachines("").List(ctx, metav1.ListOptions{})
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	informers := w.informers.Vm().V1alpha1()
-	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
-	fill(w, informers.VirtualMachineImages().Informer().GetIndexer(), images.Items)
-	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), cluster.Items)
-	fill(w, informers.VirtualMachines().Informer().GetIndexer(), vms.Items)
+	informers := f.informers.Vm().V1alpha1()
+	fill(f, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
+	fill(f, informers.VirtualMachineImages().Informer().GetIndexer(), images.Items)
+	fill(f, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), cluster.Items)
+	fill(f, informers.VirtualMachines().Informer().GetIndexer(), vms.Items)
 	// The fake client sets no resource versions, which the store compares.
-	w.c.reconcile.libraries = controller.NewStore[*vmv1alpha1.ContentLibrary](informers.ContentLibraries().Informer(), false)
+	f.c.reconcile.libraries = controller.NewStore[*vmv1alpha1.ContentLibrary](informers.ContentLibraries().Informer(), false)
 }
 
-func fill[T any](w *world, indexer cache.Indexer, items []T) {
+func fill[T any](f *fixture, indexer cache.Indexer, items []T) {
 	var all []any
 	for i := range items {
 		all = append(all, &items[i])
 	}
 	if err := indexer.Replace(all, ""); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // reconcile reconciles the library until the result has no short requeue delay.
-func (w *world) reconcile() error {
-	w.t.Helper()
+func (f *fixture) reconcile() error {
+	f.t.Helper()
 	for range 10 {
-		result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Name: "golden"})
-		w.refresh()
+		result, err := f.c.reconcile.Reconcile(f.t.Context(), types.NamespacedName{Name: "golden"})
+		f.refresh()
 		if err != nil || result.RequeueAfter != controller.Soon {
 			return err
 		}
 	}
-	w.t.Fatal("every reconcile requests a short requeue")
+	f.t.Fatal("every reconcile requests a short requeue")
 	return nil
 }
 
 // images returns the names of all images. Names of cluster images start with a slash.
-func (w *world) images() []string {
+func (f *fixture) images() []string {
 	var names []string
-	informers := w.informers.Vm().V1alpha1()
+	informers := f.informers.Vm().V1alpha1()
 	names = append(names, informers.VirtualMachineImages().Informer().GetIndexer().ListKeys()...)
 	for _, name := range informers.ClusterVirtualMachineImages().Informer().GetIndexer().ListKeys() {
 		names = append(names, "/"+name)
@@ -119,27 +119,27 @@ func (w *world) images() []string {
 	return names
 }
 
-func (w *world) library() *vmv1alpha1.ContentLibrary {
-	w.t.Helper()
-	l, err := w.api.VmV1alpha1().ContentLibraries().Get(w.t.Context(), "golden", metav1.GetOptions{})
+func (f *fixture) library() *vmv1alpha1.ContentLibrary {
+	f.t.Helper()
+	l, err := f.api.VmV1alpha1().ContentLibraries().Get(f.t.Context(), "golden", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return l
 }
 
-func (w *world) wants(images ...string) {
-	w.t.Helper()
-	if diff := cmp.Diff(images, w.images()); diff != "" {
-		w.t.Errorf("images (-want +got):\n%s", diff)
+func (f *fixture) expectImages(images ...string) {
+	f.t.Helper()
+	if diff := cmp.Diff(images, f.images()); diff != "" {
+		f.t.Errorf("images (-want +got):\n%s", diff)
 	}
 }
 
-func (w *world) wantsReady(status metav1.ConditionStatus, reason string) {
-	w.t.Helper()
-	c := conditions.Find(w.library().Status.Conditions, vmv1alpha1.ConditionReady)
+func (f *fixture) expectReady(status metav1.ConditionStatus, reason string) {
+	f.t.Helper()
+	c := conditions.Find(f.library().Status.Conditions, vmv1alpha1.ConditionReady)
 	if c == nil || c.Status != status || c.Reason != reason {
-		w.t.Errorf("Ready is %+v, want %s %s", c, status, reason)
+		f.t.Errorf("Ready is %+v, want %s %s", c, status, reason)
 	}
 }
 
@@ -151,32 +151,32 @@ func machineOf(namespace, kind, image string) *vmv1alpha1.VirtualMachine {
 }
 
 func TestReconcile_CreatesImagesInTheClusterOrANamespace(t *testing.T) {
-	w := newWorld(t, golden(nil))
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, golden(nil))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/photon", "/ubuntu")
-	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
-	if st := w.library().Status; st.Items != 2 || st.Images != 2 || st.ObservedGeneration != 1 {
+	f.expectImages("/photon", "/ubuntu")
+	f.expectReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
+	if st := f.library().Status; st.Items != 2 || st.Images != 2 || st.ObservedGeneration != 1 {
 		t.Errorf("status has %d items and %d images of generation %d, want 2 and 2 of 1", st.Items, st.Images, st.ObservedGeneration)
 	}
-	w = newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
-	if err := w.reconcile(); err != nil {
+	f = newFixture(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("dev/photon", "dev/ubuntu")
+	f.expectImages("dev/photon", "dev/ubuntu")
 }
 
 func TestReconcile_WritesNothingIfNothingChanged(t *testing.T) {
-	w := newWorld(t, golden(nil))
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, golden(nil))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.api.ClearActions()
-	if _, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil {
+	f.api.ClearActions()
+	if _, err := f.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.api.Actions(); len(got) != 0 {
+	if got := f.api.Actions(); len(got) != 0 {
 		t.Errorf("it wrote %v", got)
 	}
 }
@@ -193,17 +193,17 @@ func TestReconcile_KeepsImagesOfUnreadLibraries(t *testing.T) {
 		"an unreachable vCenter":      {errors.New("connection refused"), metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, golden(nil))
-			if err := w.reconcile(); err != nil {
+			f := newFixture(t, golden(nil))
+			if err := f.reconcile(); err != nil {
 				t.Fatal(err)
 			}
-			w.vsphere.items, w.vsphere.err = nil, tc.err
-			if err := w.reconcile(); (err != nil) != tc.fails {
+			f.vsphere.items, f.vsphere.err = nil, tc.err
+			if err := f.reconcile(); (err != nil) != tc.fails {
 				t.Errorf("Reconcile returned %v", err)
 			}
-			w.wants("/photon", "/ubuntu")
-			w.wantsReady(tc.status, tc.reason)
-			if got := w.library().Status.Items; got != 2 {
+			f.expectImages("/photon", "/ubuntu")
+			f.expectReady(tc.status, tc.reason)
+			if got := f.library().Status.Items; got != 2 {
 				t.Errorf("status.items is %d, want the 2 that were read last", got)
 			}
 		})
@@ -212,30 +212,30 @@ func TestReconcile_KeepsImagesOfUnreadLibraries(t *testing.T) {
 
 // If one of two vCenters cannot be read, images of the other's items are created, and no image is deleted.
 func TestReconcile_CreatesImagesWhileAVCenterIsUnreachable(t *testing.T) {
-	w := newWorld(t, &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden"}})
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden"}})
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/photon", "/ubuntu")
-	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
-	result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"})
+	f.expectImages("/photon", "/ubuntu")
+	f.vsphere.items, f.vsphere.err = ovfs("photon", "new"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
+	result, err := f.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"})
 	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%+v, %v; want it to be listed again like every library", result, err)
 	}
-	w.refresh()
-	w.wants("/new", "/photon", "/ubuntu")
-	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
-	st := w.library().Status
+	f.refresh()
+	f.expectImages("/new", "/photon", "/ubuntu")
+	f.expectReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
+	st := f.library().Status
 	const message = "the items of VCenter b could not be read (see its status); their images are not changed"
 	if c := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady); st.Items != 2 || st.Images != 3 || c.Message != message {
 		t.Errorf("%d items, %d images, message %q; want 2, 3 and %q", st.Items, st.Images, c.Message, message)
 	}
-	w.vsphere.err = nil // VCenter b was deleted
-	if err := w.reconcile(); err != nil {
+	f.vsphere.err = nil // VCenter b was deleted
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/new", "/photon")
-	if c := conditions.Find(w.library().Status.Conditions, vmv1alpha1.ConditionReady); c.Message != "" {
+	f.expectImages("/new", "/photon")
+	if c := conditions.Find(f.library().Status.Conditions, vmv1alpha1.ConditionReady); c.Message != "" {
 		t.Errorf("message %q, want none", c.Message)
 	}
 }
@@ -259,9 +259,9 @@ func TestLibraries_AreListedAgainWhenAVCenterChanges(t *testing.T) {
 		"still not reachable": {vc(1, metav1.ConditionFalse), vc(1, metav1.ConditionFalse), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, golden(nil))
-			w.c.vcenterChanged(tc.was, tc.now)
-			if got := w.c.Keys.Len() == 1; got != tc.want {
+			f := newFixture(t, golden(nil))
+			f.c.vcenterChanged(tc.was, tc.now)
+			if got := f.c.Keys.Len() == 1; got != tc.want {
 				t.Errorf("the library is queued: %t, want %t", got, tc.want)
 			}
 		})
@@ -270,54 +270,54 @@ func TestLibraries_AreListedAgainWhenAVCenterChanges(t *testing.T) {
 
 // The controller receives no event when a namespace is created.
 func TestReconcile_IsRepeatedWhileTheNamespaceDoesNotExist(t *testing.T) {
-	w := newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
+	f := newFixture(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
 	missing := true
-	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
+	f.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
 	})
-	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
-	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Recheck {
+	f.vsphere.items, f.vsphere.err = ovfs("photon"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
+	if result, err := f.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Recheck {
 		t.Errorf("%+v, %v; want a requeue", result, err)
 	}
-	w.refresh()
-	w.wantsReady(metav1.ConditionFalse, vmv1alpha1.ReasonNotFound)
+	f.refresh()
+	f.expectReady(metav1.ConditionFalse, vmv1alpha1.ReasonNotFound)
 	missing = false
-	_ = w.reconcile()
-	w.wants("dev/photon")
+	_ = f.reconcile()
+	f.expectImages("dev/photon")
 }
 
 func TestReconcile_SetsNoConditionWhileNoVCenterIsInUse(t *testing.T) {
-	w := newWorld(t, golden(nil))
-	w.vsphere.err = provider.ErrNotInUse
-	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Soon {
+	f := newFixture(t, golden(nil))
+	f.vsphere.err = provider.ErrNotInUse
+	if result, err := f.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Soon {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	if got := w.library().Status.Conditions; len(got) != 0 {
+	if got := f.library().Status.Conditions; len(got) != 0 {
 		t.Errorf("status has %v", got)
 	}
 }
 
 func TestReconcile_DeletesImagesOfDeletedItemsUnlessUsed(t *testing.T) {
-	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, golden(nil), machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.vsphere.items = nil
-	if err := w.reconcile(); err != nil {
+	f.vsphere.items = nil
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/photon")
-	if diff := cmp.Diff([]string{"photon"}, w.library().Status.Kept); diff != "" {
+	f.expectImages("/photon")
+	if diff := cmp.Diff([]string{"photon"}, f.library().Status.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if err := w.api.VmV1alpha1().VirtualMachines("dev").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+	if err := f.api.VmV1alpha1().VirtualMachines("dev").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.refresh()
-	if err := w.reconcile(); err != nil {
+	f.refresh()
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants()
+	f.expectImages()
 }
 
 // A VM uses an image as long as its CD-ROM drive has the image.
@@ -328,73 +328,73 @@ func TestReconcile_KeepsAnImageInACDROMDrive(t *testing.T) {
 		{Name: "empty", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
 		{Name: "tools", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: vmv1alpha1.ClusterImageKind, Name: "photon"}}},
 	}
-	w := newWorld(t, golden(nil), vm)
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, golden(nil), vm)
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.vsphere.items = nil
-	if err := w.reconcile(); err != nil {
+	f.vsphere.items = nil
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/photon")
+	f.expectImages("/photon")
 }
 
 func TestReconcile_DistinguishesImagesOfNamespacesFromClusterImages(t *testing.T) {
-	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ImageKind, "photon"))
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, golden(nil), machineOf("dev", vmv1alpha1.ImageKind, "photon"))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.vsphere.items = nil
-	if err := w.reconcile(); err != nil {
+	f.vsphere.items = nil
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants()
+	f.expectImages()
 }
 
 func TestReconcile_KeepsUsedImagesOfADeletedLibrary(t *testing.T) {
 	l := golden(nil)
-	w := newWorld(t, l, machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
-	if err := w.reconcile(); err != nil {
+	f := newFixture(t, l, machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	going := w.library()
-	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-	if _, err := w.api.VmV1alpha1().ContentLibraries().Update(t.Context(), going, metav1.UpdateOptions{}); err != nil {
+	deleting := f.library()
+	deleting.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	if _, err := f.api.VmV1alpha1().ContentLibraries().Update(t.Context(), deleting, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.refresh()
-	w.vsphere.err = errors.New("not called")
-	if err := w.reconcile(); err != nil {
+	f.refresh()
+	f.vsphere.err = errors.New("not asked")
+	if err := f.reconcile(); err != nil {
 		t.Fatal(err)
 	}
-	w.wants("/photon")
-	image, err := w.api.VmV1alpha1().ClusterVirtualMachineImages().Get(t.Context(), "photon", metav1.GetOptions{})
+	f.expectImages("/photon")
+	image, err := f.api.VmV1alpha1().ClusterVirtualMachineImages().Get(t.Context(), "photon", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, has := image.Labels[vmv1alpha1.LabelContentLibrary]; has {
 		t.Error("the used image still has the label of a ContentLibrary")
 	}
-	if got := w.library().Finalizers; len(got) != 0 {
+	if got := f.library().Finalizers; len(got) != 0 {
 		t.Errorf("the ContentLibrary has finalizers %v", got)
 	}
 }
 
-func TestPublishRequest_EnqueuesItsLibraryWhenAnItemWasPublished(t *testing.T) {
-	w := newWorld(t)
-	handler := w.c.publishRequestHandler()
+func TestPublishRequestHandler_EnqueuesTheLibraryOfAPublishedItem(t *testing.T) {
+	f := newFixture(t)
+	handler := f.c.publishRequestHandler()
 	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
 	after.Spec.Target.ContentLibrary = "golden"
 	handler.OnUpdate(before, after)
-	if n := w.c.Keys.Len(); n != 0 {
+	if n := f.c.Keys.Len(); n != 0 {
 		t.Errorf("%d libraries are queued, and nothing was published", n)
 	}
 	after.Status.ItemID = "item"
 	handler.OnUpdate(before, after)
-	if w.c.Keys.Len() != 1 {
+	if f.c.Keys.Len() != 1 {
 		t.Fatal("the library is not queued")
 	}
-	if key, _ := w.c.Keys.Get(); key.Name != "golden" {
+	if key, _ := f.c.Keys.Get(); key.Name != "golden" {
 		t.Errorf("library %s is queued, want golden", key.Name)
 	}
 }

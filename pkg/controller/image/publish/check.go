@@ -29,7 +29,7 @@ func (p *reconciliation) checkSource() bool {
 	case !conditions.IsTrue(p.vm.Status.Conditions, vmv1alpha1.ConditionCreated):
 		return p.set(vmv1alpha1.ConditionSourceValid, metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, fmt.Sprintf("VirtualMachine %q is not created", name))
 	}
-	return p.holds(vmv1alpha1.ConditionSourceValid)
+	return p.setTrue(vmv1alpha1.ConditionSourceValid)
 }
 
 // checkTarget sets TargetValid by whether the namespace may publish in the library.
@@ -56,26 +56,26 @@ func (p *reconciliation) checkTarget() bool {
 		p.result.RequeueAfter = controller.Poll
 		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("spec.publishFrom of ContentLibrary %q does not select namespace %q", name, p.request.Namespace))
 	}
-	return p.holds(kind)
+	return p.setTrue(kind)
 }
 
 // checkImage sets ImageAvailable by whether an image represents the published version.
 func (p *reconciliation) checkImage() bool {
 	if p.library == nil {
-		return p.waits(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotFound, fmt.Sprintf("ContentLibrary %q does not exist", p.request.Spec.Target.ContentLibrary))
+		return p.setWaiting(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotFound, fmt.Sprintf("ContentLibrary %q does not exist", p.request.Spec.Target.ContentLibrary))
 	}
 	image := p.image()
 	if image == nil {
-		return p.waits(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotFound, fmt.Sprintf("ContentLibrary %q has no image of item %q yet", p.library.Name, p.request.ItemName()))
+		return p.setWaiting(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotFound, fmt.Sprintf("ContentLibrary %q has no image of item %q yet", p.library.Name, p.request.ItemName()))
 	}
 	p.request.Status.ImageName, p.request.Status.ImageKind = image.Name, vmv1alpha1.ImageKind
 	if image.Namespace == "" {
 		p.request.Status.ImageKind = vmv1alpha1.ClusterImageKind
 	}
 	if !conditions.IsTrue(image.Status.Conditions, vmv1alpha1.ConditionReady) || !reaches(image.Status.ContentVersion, p.request.Status.ContentVersion) {
-		return p.waits(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotReady, fmt.Sprintf("%s %q does not describe the item yet", p.request.Status.ImageKind, image.Name))
+		return p.setWaiting(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotReady, fmt.Sprintf("%s %q does not describe the item yet", p.request.Status.ImageKind, image.Name))
 	}
-	return p.holds(vmv1alpha1.ConditionImageAvailable)
+	return p.setTrue(vmv1alpha1.ConditionImageAvailable)
 }
 
 // image returns the image of the item, or nil. It can be in another namespace or of the cluster.
@@ -110,24 +110,24 @@ func reaches(has, published string) bool {
 	return has == published || herr == nil && merr == nil && h >= m
 }
 
-// holds sets a condition to True and returns true.
-func (p *reconciliation) holds(kind string) bool {
-	return p.set(kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+// setTrue sets a condition to True and returns true.
+func (p *reconciliation) setTrue(conditionType string) bool {
+	return p.set(conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 }
 
-// waits sets a condition and Complete to False and returns false.
-func (p *reconciliation) waits(kind, reason, message string) bool {
+// setWaiting sets a condition and Complete to False and returns false.
+func (p *reconciliation) setWaiting(conditionType, reason, message string) bool {
 	if message == "" {
-		message = "waiting for " + kind
+		message = "waiting for " + conditionType
 	}
 	p.set(vmv1alpha1.ConditionComplete, metav1.ConditionFalse, reason, message)
-	return p.set(kind, metav1.ConditionFalse, reason, message)
+	return p.set(conditionType, metav1.ConditionFalse, reason, message)
 }
 
 // set sets a condition and reports whether its status is True.
-func (p *reconciliation) set(kind string, status metav1.ConditionStatus, reason, message string) bool {
+func (p *reconciliation) set(conditionType string, status metav1.ConditionStatus, reason, message string) bool {
 	conditions.Set(&p.request.Status.Conditions, p.now(), metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.request.Generation,
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: p.request.Generation,
 	})
 	return status == metav1.ConditionTrue
 }

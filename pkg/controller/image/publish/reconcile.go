@@ -122,13 +122,13 @@ func (p *reconciliation) advance(ctx context.Context) error {
 			if !source {
 				missing = vmv1alpha1.ConditionSourceValid
 			}
-			p.waits(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+missing)
+			p.setWaiting(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+missing)
 			return nil
 		}
 		if p.request.Status.Attempts == 0 {
 			now := metav1.NewTime(p.now().Truncate(time.Second))
 			p.request.Status.Attempts, p.request.Status.StartTime = 1, &now
-			p.waits(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonPublishing, "")
+			p.setWaiting(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonPublishing, "")
 			p.result.Requeue = true // a deletion now knows that an item may exist
 			return nil
 		}
@@ -137,12 +137,12 @@ func (p *reconciliation) advance(ctx context.Context) error {
 			return p.handlePublishError(err)
 		}
 		p.request.Status.ItemID, p.request.Status.ContentVersion = item.ItemID, item.Version
-		p.holds(vmv1alpha1.ConditionUploaded)
+		p.setTrue(vmv1alpha1.ConditionUploaded)
 	}
 	if p.checkImage() {
 		now := metav1.NewTime(p.now().Truncate(time.Second))
 		p.request.Status.CompletionTime = &now
-		p.holds(vmv1alpha1.ConditionComplete)
+		p.setTrue(vmv1alpha1.ConditionComplete)
 		p.result.Requeue = true // for the time to live
 		p.provider.ForgetPublication(controller.KeyOf(p.request))
 	}
@@ -178,7 +178,7 @@ func (p *reconciliation) handlePublishError(err error) error {
 		if reason == vmv1alpha1.ReasonPublishing && before != nil && before.Reason == vmv1alpha1.ReasonError {
 			p.request.Status.Attempts++
 		}
-		p.waits(vmv1alpha1.ConditionUploaded, reason, message)
+		p.setWaiting(vmv1alpha1.ConditionUploaded, reason, message)
 		return nil
 	}
 	var refused *provider.PublishRefusedError
@@ -239,7 +239,7 @@ func (p *reconciliation) remove(ctx context.Context) (controller.Result, error) 
 	return controller.RemoveFinalizer(ctx, p.requests, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request, vmv1alpha1.PublishRequestFinalizer)
 }
 
-// setDeleting sets the condition Deleting with the reason why the finalizer is not removed.
+// setDeleting sets the Deleting condition with the reason why the finalizer is not removed.
 func (p *reconciliation) setDeleting(ctx context.Context, err error) (controller.Result, error) {
 	after, again := provider.AsRequeue(err)
 	switch {

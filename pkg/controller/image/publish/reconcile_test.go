@@ -28,15 +28,15 @@ import (
 
 // publisher returns the results that a test sets.
 type publisher struct {
-	made      *provider.Published
-	err       error
-	withdrawn error
-	asked     []*provider.Publication
-	withdraws int
+	made         *provider.Published
+	err          error
+	withdrawn    error
+	publications []*provider.Publication
+	withdraws    int
 }
 
 func (p *publisher) Publish(_ context.Context, pub *provider.Publication) (*provider.Published, error) {
-	p.asked = append(p.asked, pub)
+	p.publications = append(p.publications, pub)
 	return p.made, p.err
 }
 
@@ -49,8 +49,8 @@ func (p *publisher) ForgetPublication(types.NamespacedName) {}
 
 func (p *publisher) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
-// world is an API, a vSphere and a controller. The tests call Reconcile.
-type world struct {
+// fixture is an API, a vSphere and a controller. The tests call Reconcile.
+type fixture struct {
 	t      *testing.T
 	api    *fake.Clientset
 	c      *Controller
@@ -64,95 +64,95 @@ type world struct {
 
 var key = types.NamespacedName{Namespace: "team-a", Name: "now"}
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{
+	f := &fixture{
 		t: t, api: fake.NewSimpleClientset(objects...), p: &publisher{err: provider.ErrReconcileInProgress}, events: events.NewFakeRecorder(100),
 		labels: map[string]string{"images": "publish"}, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
 	}
-	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
+	f.informers = externalversions.NewSharedInformerFactory(f.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: w.informers, Provider: w.p, Recorder: w.events,
-		NamespaceLabels: func(string) map[string]string { return w.labels }, Now: func() time.Time { return w.clock },
+		Client: f.api, Informers: f.informers, Provider: f.p, Recorder: f.events,
+		NamespaceLabels: func(string) map[string]string { return f.labels }, Now: func() time.Time { return f.clock },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	w.c = c
-	w.refresh()
-	return w
+	f.c = c
+	f.refresh()
+	return f
 }
 
 // refresh fills the caches with the stored objects.
-func (w *world) refresh() {
-	w.t.Helper()
-	ctx, vm, informers := w.t.Context(), w.api.VmV1alpha1(), w.informers.Vm().V1alpha1()
+func (f *fixture) refresh() {
+	f.t.Helper()
+	ctx, vm, informers := f.t.Context(), f.api.VmV1alpha1(), f.informers.Vm().V1alpha1()
 	requests, err1 := vm.VirtualMachinePublishRequests("").List(ctx, metav1.ListOptions{})
 	libraries, err2 := vm.ContentLibraries().List(ctx, metav1.ListOptions{})
 	machines, err3 := vm.VirtualMachines("").List(ctx, metav1.ListOptions{})
 	images, err4 := vm.ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	fill(w, informers.VirtualMachinePublishRequests().Informer().GetIndexer(), requests.Items)
-	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
-	fill(w, informers.VirtualMachines().Informer().GetIndexer(), machines.Items)
-	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), images.Items)
+	fill(f, informers.VirtualMachinePublishRequests().Informer().GetIndexer(), requests.Items)
+	fill(f, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
+	fill(f, informers.VirtualMachines().Informer().GetIndexer(), machines.Items)
+	fill(f, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), images.Items)
 	// The fake client sets no resource versions, which the store compares.
-	w.c.reconcile.requests = controller.NewStore[*request](informers.VirtualMachinePublishRequests().Informer(), false)
+	f.c.reconcile.requests = controller.NewStore[*request](informers.VirtualMachinePublishRequests().Informer(), false)
 }
 
-func fill[T any](w *world, indexer cache.Indexer, items []T) {
+func fill[T any](f *fixture, indexer cache.Indexer, items []T) {
 	var all []any
 	for i := range items {
 		all = append(all, &items[i])
 	}
 	if err := indexer.Replace(all, ""); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
-// pass reconciles the request until the result has no immediate requeue.
-func (w *world) pass() controller.Result {
-	w.t.Helper()
+// reconcileUntilDone reconciles the request until the result has no immediate requeue.
+func (f *fixture) reconcileUntilDone() controller.Result {
+	f.t.Helper()
 	for range 10 {
-		result, err := w.c.reconcile.Reconcile(w.t.Context(), key)
+		result, err := f.c.reconcile.Reconcile(f.t.Context(), key)
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
-		w.refresh()
+		f.refresh()
 		if !result.Requeue {
 			return result
 		}
 	}
-	w.t.Fatal("every reconcile requests an immediate requeue")
+	f.t.Fatal("every reconcile requests an immediate requeue")
 	return controller.Result{}
 }
 
-func (w *world) request() *request {
-	w.t.Helper()
-	r, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(w.t.Context(), "now", metav1.GetOptions{})
+func (f *fixture) request() *request {
+	f.t.Helper()
+	r, err := f.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(f.t.Context(), "now", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return r
 }
 
 // says returns "status/reason" and the message of a condition.
-func (w *world) says(kind string) (string, string) {
-	w.t.Helper()
-	c := conditions.Find(w.request().Status.Conditions, kind)
+func (f *fixture) conditionText(conditionType string) (string, string) {
+	f.t.Helper()
+	c := conditions.Find(f.request().Status.Conditions, conditionType)
 	if c == nil {
 		return "", ""
 	}
 	return string(c.Status) + "/" + c.Reason, c.Message
 }
 
-func (w *world) wants(kind, want, message string) {
-	w.t.Helper()
-	if got, says := w.says(kind); got != want || !strings.Contains(says, message) {
-		w.t.Errorf("%s is %s %q, want %s with message %q", kind, got, says, want, message)
+func (f *fixture) expectCondition(conditionType, want, message string) {
+	f.t.Helper()
+	if got, conditionText := f.conditionText(conditionType); got != want || !strings.Contains(conditionText, message) {
+		f.t.Errorf("%s is %s %q, want %s with message %q", conditionType, got, conditionText, want, message)
 	}
 }
 
@@ -200,49 +200,49 @@ func image(version string, ready metav1.ConditionStatus) *vmv1alpha1.ClusterVirt
 func TestRequest_StartsOnlyWhenSourceAndTargetAreValid(t *testing.T) {
 	deleted := metav1.NewTime(time.Now())
 	for name, tc := range map[string]struct {
-		objects   []runtime.Object
-		labels    map[string]string
-		condition string
-		want      string
-		says      string
+		objects       []runtime.Object
+		labels        map[string]string
+		condition     string
+		want          string
+		conditionText string
 	}{
 		"no machine":          {[]runtime.Object{library()}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", `"web" does not exist in namespace "team-a"`},
-		"one of elsewhere":    {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "team-b" })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "does not exist"},
+		"another namespace's": {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "team-b" })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "does not exist"},
 		"one that is deleted": {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp, vm.Finalizers = &deleted, []string{"x"} })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "is being deleted"},
 		"one not created":     {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotReady", "is not created"},
 		"no library":          {[]runtime.Object{machine()}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotFound", `"golden" does not exist`},
-		"a library for none":  {[]runtime.Object{machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.PublishFrom = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", "does not accept published VMs"},
+		"no publishFrom":      {[]runtime.Object{machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.PublishFrom = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", "does not accept published VMs"},
 		"another namespace":   {[]runtime.Object{machine(), library()}, map[string]string{"images": "read"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", `does not select namespace "team-a"`},
 		"unknown labels":      {[]runtime.Object{machine(), library()}, nil, vmv1alpha1.ConditionTargetValid, "Unknown/UnknownState", "labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, append(tc.objects, publish())...)
-			w.labels = tc.labels
-			w.pass()
-			w.wants(tc.condition, tc.want, tc.says)
-			w.wants(vmv1alpha1.ConditionComplete, "False/WaitingForPrerequisites", tc.condition)
-			if r := w.request(); len(w.p.asked) > 0 || r.Status.Attempts != 0 {
-				t.Errorf("it was begun: %+v", r.Status)
+			f := newFixture(t, append(tc.objects, publish())...)
+			f.labels = tc.labels
+			f.reconcileUntilDone()
+			f.expectCondition(tc.condition, tc.want, tc.conditionText)
+			f.expectCondition(vmv1alpha1.ConditionComplete, "False/WaitingForPrerequisites", tc.condition)
+			if r := f.request(); len(f.p.publications) > 0 || r.Status.Attempts != 0 {
+				t.Errorf("the publication was started: %+v", r.Status)
 			}
 		})
 	}
 }
 
 func TestRequest_StatusRecordsTheStartFirst(t *testing.T) {
-	w := newWorld(t, publish(), machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.VCenter = "west" }))
-	if result, err := w.c.reconcile.Reconcile(t.Context(), key); err != nil || !result.Requeue || len(w.p.asked) != 0 {
-		t.Fatalf("the first reconcile: %+v, %v, calls %v; want an immediate requeue", result, err, w.p.asked)
+	f := newFixture(t, publish(), machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.VCenter = "west" }))
+	if result, err := f.c.reconcile.Reconcile(t.Context(), key); err != nil || !result.Requeue || len(f.p.publications) != 0 {
+		t.Fatalf("the first reconcile: %+v, %v, asked %v; want an immediate requeue", result, err, f.p.publications)
 	}
-	if r := w.request(); r.Status.Attempts != 1 || r.Status.StartTime == nil {
+	if r := f.request(); r.Status.Attempts != 1 || r.Status.StartTime == nil {
 		t.Errorf("status %+v, want one attempt", r.Status)
 	}
-	w.refresh()
-	w.pass()
-	w.wants(vmv1alpha1.ConditionUploaded, "False/Publishing", "")
-	if seen := w.request().Status.ObservedGeneration; seen != 1 {
+	f.refresh()
+	f.reconcileUntilDone()
+	f.expectCondition(vmv1alpha1.ConditionUploaded, "False/Publishing", "")
+	if seen := f.request().Status.ObservedGeneration; seen != 1 {
 		t.Errorf("observed generation %d, want 1", seen)
 	}
-	pub := w.p.asked[0]
+	pub := f.p.publications[0]
 	if pub.VCenter != "west" || pub.Library != "Golden Images" || pub.Item != "web-1" || pub.UID != "request-uid" || pub.VM.UID != "web-uid" || pub.Description != "for people" {
 		t.Errorf("requested %+v", pub)
 	}
@@ -251,11 +251,11 @@ func TestRequest_StatusRecordsTheStartFirst(t *testing.T) {
 func TestRequest_ReportsWhyItIsNotPublished(t *testing.T) {
 	again := &provider.RequeueError{After: 7 * time.Second}
 	for name, tc := range map[string]struct {
-		err   error
-		kind  string
-		want  string
-		says  string
-		after time.Duration
+		err           error
+		kind          string
+		want          string
+		conditionText string
+		after         time.Duration
 	}{
 		"it runs":               {provider.ErrReconcileInProgress, vmv1alpha1.ConditionUploaded, "False/Publishing", "", 0},
 		"the machine is busy":   {provider.ErrSourceBusy, vmv1alpha1.ConditionUploaded, "False/SourceBusy", "another operation", 0},
@@ -268,38 +268,38 @@ func TestRequest_ReportsWhyItIsNotPublished(t *testing.T) {
 		"an unusable target":    {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "Invalid", Message: "subscribed"}, vmv1alpha1.ConditionTargetValid, "False/Invalid", "subscribed", controller.Poll},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, publish(), machine(), library())
-			w.p.err = tc.err
-			result := w.pass()
-			w.wants(tc.kind, tc.want, tc.says)
+			f := newFixture(t, publish(), machine(), library())
+			f.p.err = tc.err
+			result := f.reconcileUntilDone()
+			f.expectCondition(tc.kind, tc.want, tc.conditionText)
 			sum := vmv1alpha1.ConditionReconciling
 			if slices.Contains([]string{"False/Invalid", "False/NameTaken"}, tc.want) {
 				sum = vmv1alpha1.ConditionStalled
 			}
 			for _, kind := range []string{vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled} {
-				if got := conditions.IsTrue(w.request().Status.Conditions, kind); got != (kind == sum) {
+				if got := conditions.IsTrue(f.request().Status.Conditions, kind); got != (kind == sum) {
 					t.Errorf("%s is True: %v", kind, got)
 				}
 			}
 			if result.RequeueAfter != tc.after {
 				t.Errorf("requeue after %s, want %s", result.RequeueAfter, tc.after)
 			}
-			w.clock = w.clock.Add(time.Hour)
-			w.pass()
-			if got := conditions.Find(w.request().Status.Conditions, tc.kind).LastTransitionTime; !got.Time.Before(w.clock) {
-				t.Errorf("a pass that finds the same has moved the time of %s to %s", tc.kind, got)
+			f.clock = f.clock.Add(time.Hour)
+			f.reconcileUntilDone()
+			if got := conditions.Find(f.request().Status.Conditions, tc.kind).LastTransitionTime; !got.Time.Before(f.clock) {
+				t.Errorf("a reconcile without changes has moved the time of %s to %s", tc.kind, got)
 			}
 		})
 	}
 }
 
 func TestRequest_IsCompleteWhenAnImageRepresentsItsItem(t *testing.T) {
-	w := newWorld(t, publish(), machine(), library())
-	w.pass()
-	w.p.made, w.p.err = &provider.Published{ItemID: "item-1", Version: "3"}, nil
-	w.pass()
-	w.wants(vmv1alpha1.ConditionUploaded, "True/Succeeded", "")
-	w.wants(vmv1alpha1.ConditionImageAvailable, "False/NotFound", `no image of item "web-1"`)
+	f := newFixture(t, publish(), machine(), library())
+	f.reconcileUntilDone()
+	f.p.made, f.p.err = &provider.Published{ItemID: "item-1", Version: "3"}, nil
+	f.reconcileUntilDone()
+	f.expectCondition(vmv1alpha1.ConditionUploaded, "True/Succeeded", "")
+	f.expectCondition(vmv1alpha1.ConditionImageAvailable, "False/NotFound", `no image of item "web-1"`)
 	for _, step := range []struct {
 		image *vmv1alpha1.ClusterVirtualMachineImage
 		want  string
@@ -308,80 +308,80 @@ func TestRequest_IsCompleteWhenAnImageRepresentsItsItem(t *testing.T) {
 		{image("3", metav1.ConditionFalse), "False/NotReady"},
 		{image("4", metav1.ConditionTrue), "True/Succeeded"},
 	} {
-		_ = w.api.Tracker().Delete(vmv1alpha1.SchemeGroupVersion.WithResource("clustervirtualmachineimages"), "", "web-one")
-		if err := w.api.Tracker().Add(step.image); err != nil {
+		_ = f.api.Tracker().Delete(vmv1alpha1.SchemeGroupVersion.WithResource("clustervirtualmachineimages"), "", "web-one")
+		if err := f.api.Tracker().Add(step.image); err != nil {
 			t.Fatal(err)
 		}
-		w.refresh()
-		w.pass()
-		w.wants(vmv1alpha1.ConditionImageAvailable, step.want, "")
+		f.refresh()
+		f.reconcileUntilDone()
+		f.expectCondition(vmv1alpha1.ConditionImageAvailable, step.want, "")
 	}
-	w.wants(vmv1alpha1.ConditionComplete, "True/Succeeded", "")
-	if c := conditions.Find(w.request().Status.Conditions, vmv1alpha1.ConditionReconciling); c != nil {
+	f.expectCondition(vmv1alpha1.ConditionComplete, "True/Succeeded", "")
+	if c := conditions.Find(f.request().Status.Conditions, vmv1alpha1.ConditionReconciling); c != nil {
 		t.Errorf("a complete request has %+v", c)
 	}
-	r := w.request()
+	r := f.request()
 	if s := r.Status; s.ImageName != "web-one" || s.ImageKind != "ClusterVirtualMachineImage" || s.ItemID != "item-1" || s.ContentVersion != "3" || s.CompletionTime == nil {
 		t.Errorf("status %+v", s)
 	}
-	if n := len(w.p.asked); n != 2 {
-		t.Errorf("called %d times, want twice", n)
+	if n := len(f.p.publications); n != 2 {
+		t.Errorf("asked %d times, want twice", n)
 	}
-	w.pass()
-	if n := len(w.p.asked); n != 2 {
-		t.Error("a completed request was published again")
+	f.reconcileUntilDone()
+	if n := len(f.p.publications); n != 2 {
+		t.Error("a complete request was published again")
 	}
 }
 
 func TestRequest_DeletionWaitsForItsOperation(t *testing.T) {
 	deleted := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-	going := func(change func(*request)) *request {
+	deleting := func(change func(*request)) *request {
 		return publish(func(r *request) { r.DeletionTimestamp = &deleted; change(r) })
 	}
-	finalizers := func(w *world) int {
-		r, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{})
+	finalizers := func(f *fixture) int {
+		r, err := f.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return 0
 		}
 		return len(r.Finalizers)
 	}
-	w := newWorld(t, going(func(*request) {}))
-	w.pass()
-	if w.p.withdraws != 0 || finalizers(w) != 0 {
-		t.Errorf("one that was never begun: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
+	f := newFixture(t, deleting(func(*request) {}))
+	f.reconcileUntilDone()
+	if f.p.withdraws != 0 || finalizers(f) != 0 {
+		t.Errorf("one that was never begun: %d withdraws, %d finalizers; want none", f.p.withdraws, finalizers(f))
 	}
-	w = newWorld(t, going(func(r *request) { r.Status.Attempts, r.Status.ItemID = 1, "item-1" }))
-	w.pass()
-	if w.p.withdraws != 0 || finalizers(w) != 0 {
-		t.Errorf("a request whose item exists: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
+	f = newFixture(t, deleting(func(r *request) { r.Status.Attempts, r.Status.ItemID = 1, "item-1" }))
+	f.reconcileUntilDone()
+	if f.p.withdraws != 0 || finalizers(f) != 0 {
+		t.Errorf("one whose item is there: %d withdraws, %d finalizers; want none", f.p.withdraws, finalizers(f))
 	}
-	w = newWorld(t, machine(), library(), going(func(r *request) { r.Status.Attempts = 1 }))
+	f = newFixture(t, machine(), library(), deleting(func(r *request) { r.Status.Attempts = 1 }))
 	for _, step := range []struct {
 		err   error
 		after time.Duration
 	}{{provider.ErrReconcileInProgress, 0}, {provider.ErrNotInUse, controller.Recheck}, {errors.Join(errors.New("no"), &provider.RequeueError{After: 9 * time.Second}), 9 * time.Second}} {
-		w.p.withdrawn = step.err
-		if result := w.pass(); result.RequeueAfter != step.after || finalizers(w) != 1 {
-			t.Errorf("%v: result %+v, %d finalizers; want a requeue after %s", step.err, result, finalizers(w), step.after)
+		f.p.withdrawn = step.err
+		if result := f.reconcileUntilDone(); result.RequeueAfter != step.after || finalizers(f) != 1 {
+			t.Errorf("%v: result %+v, %d finalizers; want a requeue after %s", step.err, result, finalizers(f), step.after)
 		}
 	}
-	w.p.withdrawn = nil
-	w.pass()
-	if finalizers(w) != 0 {
-		t.Error("the request does not go although nothing is left")
+	f.p.withdrawn = nil
+	f.reconcileUntilDone()
+	if finalizers(f) != 0 {
+		t.Error("the request still exists although nothing is left")
 	}
 }
 
 func TestEvents_ReportStartEndAndFailures(t *testing.T) {
-	w := newWorld(t, publish(), machine(), library(), image("1", metav1.ConditionTrue))
-	w.p.err = errors.Join(errors.New("no space"), &provider.RequeueError{After: time.Second})
-	w.pass()
-	w.pass()
-	w.p.made, w.p.err = &provider.Published{ItemID: "item-1", Version: "1"}, nil
-	w.pass()
+	f := newFixture(t, publish(), machine(), library(), image("1", metav1.ConditionTrue))
+	f.p.err = errors.Join(errors.New("no space"), &provider.RequeueError{After: time.Second})
+	f.reconcileUntilDone()
+	f.reconcileUntilDone()
+	f.p.made, f.p.err = &provider.Published{ItemID: "item-1", Version: "1"}, nil
+	f.reconcileUntilDone()
 	var got []string
-	for len(w.events.Events) > 0 {
-		got = append(got, strings.Join(strings.Fields(<-w.events.Events)[:2], " "))
+	for len(f.events.Events) > 0 {
+		got = append(got, strings.Join(strings.Fields(<-f.events.Events)[:2], " "))
 	}
 	if want := "Normal Publishing,Warning PublishFailed,Normal Published,Normal Complete"; strings.Join(got, ",") != want {
 		t.Errorf("events %v, want %s", got, want)

@@ -145,7 +145,7 @@ func assignedAddress(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAdd
 	bits, _, _ := unstructured.NestedInt64(address.Object, "spec", "prefix")
 	prefix := netip.PrefixFrom(ip, int(bits))
 	if bits <= 0 || !prefix.IsValid() {
-		return c, fmt.Errorf("%s: spec.prefix is %d, allowed is 1 to %d", what, bits, ip.BitLen())
+		return c, fmt.Errorf("%s: spec.prefix is %d, must be between 1 and %d", what, bits, ip.BitLen())
 	}
 	c.Address = prefix.String()
 	if gateway := text(address, "spec", "gateway"); gateway != "" {

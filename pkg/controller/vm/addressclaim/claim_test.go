@@ -66,7 +66,7 @@ func address(t *testing.T, spec string) *unstructured.Unstructured {
 	return o
 }
 
-func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
+func TestAssignedAddress_RequiresAValidAddressOfTheClaim(t *testing.T) {
 	const own = "claimRef: {name: web-eth0-1}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}, "
 	want := vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Interface: "eth0", Pool: front}
 	for name, tc := range map[string]struct{ spec, address, gateway, wrong string }{
@@ -77,8 +77,8 @@ func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
 		"of another pool":        {strings.Replace(own, "name: front", "name: back", 1) + "address: 192.0.2.5, prefix: 24", "", "", `"back", not to InClusterIPPool.ipam.cluster.x-k8s.io "front"`},
 		"no address":             {own + "address: dhcp, prefix: 24", "", "", "is not an IP address"},
 		"an address with a zone": {own + `address: "fe80::1%eth0", prefix: 64`, "", "", "is not an IP address"},
-		"no prefix":              {own + "address: 192.0.2.5", "", "", "spec.prefix is 0, allowed is 1 to 32"},
-		"a prefix of IPv6":       {own + "address: 192.0.2.5, prefix: 64", "", "", "spec.prefix is 64, allowed is 1 to 32"},
+		"no prefix":              {own + "address: 192.0.2.5", "", "", "spec.prefix is 0, must be between 1 and 32"},
+		"a prefix of IPv6":       {own + "address: 192.0.2.5, prefix: 64", "", "", "spec.prefix is 64, must be between 1 and 32"},
 		"a gateway of IPv6":      {own + `address: 192.0.2.5, prefix: 24, gateway: "2001:db8::1"`, "", "", "is not an address of the same family as 192.0.2.5"},
 		"a word for a gateway":   {own + "address: 192.0.2.5, prefix: 24, gateway: none", "", "", "is not an address of the same family"},
 		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
@@ -95,7 +95,7 @@ func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
 	}
 }
 
-func TestApply_AddsAddressesAfterThoseOfTheSpec(t *testing.T) {
+func TestAddAddresses_AppendsToTheAddressesOfTheSpec(t *testing.T) {
 	front6 := front
 	front6.Name = "front6"
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{
@@ -122,7 +122,7 @@ func TestApply_AddsAddressesAfterThoseOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestWaiting_ReportsATruncatedReason(t *testing.T) {
+func TestWaitMessage_TruncatesTheReason(t *testing.T) {
 	claim := address(t, "")
 	if err := unstructured.SetNestedSlice(claim.Object, []any{
 		map[string]any{"type": "Other", "status": "False", "reason": "No"},

@@ -59,8 +59,8 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 		schema.GroupVersionResource{Group: Group, Version: version, Resource: "ipaddressclaims"}, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = UIDLabel }).Informer()
 	notify := func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
+		if deleted, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = deleted.Obj
 		}
 		if claim, ok := obj.(*unstructured.Unstructured); ok {
 			changed(types.NamespacedName{Namespace: claim.GetNamespace(), Name: claim.GetAnnotations()[NameAnnotation]})

@@ -164,12 +164,12 @@ func needsFirstBoot(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Bootstrap == nil || vm.Spec.Bootstrap.CloudInit == nil {
 		return false
 	}
-	told, uid := string(vm.UID), string(vm.UID)
+	reported, uid := string(vm.UID), string(vm.UID)
 	if vm.Status.Bootstrap != nil {
-		told = vm.Status.Bootstrap.InstanceID
+		reported = vm.Status.Bootstrap.InstanceID
 	}
 	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
-	return cmp.Or(vm.Spec.Bootstrap.CloudInit.InstanceID, uid) != told || c != nil && c.Status == metav1.ConditionFalse
+	return cmp.Or(vm.Spec.Bootstrap.CloudInit.InstanceID, uid) != reported || c != nil && c.Status == metav1.ConditionFalse
 }
 
 // reader reads the objects that a bootstrap refers to.

@@ -22,8 +22,8 @@ import (
 type Pools interface {
 	// Get claims one address and returns it when the pool has assigned it.
 	Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
-	// Problem returns the problem of the claim of an address in use. It is empty if there is no problem. Held makes no
-	// calls.
+	// Problem returns the problem of the claim of an address in use. It is empty if there is no problem. Problem makes
+	// no calls.
 	Problem(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string
 	// Release releases an address that is no longer used.
 	Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error

@@ -118,7 +118,7 @@ var claimCases = []struct {
 	}, okClaim, "InUse", `is held by VirtualMachine ""`},
 }
 
-func TestClaimFacts_Judge(t *testing.T) {
+func TestClaimState_EvaluatesClaims(t *testing.T) {
 	for _, tc := range claimCases {
 		t.Run(tc.name, func(t *testing.T) {
 			facts := boundClaim()

@@ -92,7 +92,7 @@ func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) strin
 }
 
 // cloneSource finds the virtual machine to clone by its object. Its events queue the clone again. If it cannot be
-// cloned, origin returns the reason and sets no image, so that the provider does not query vSphere.
+// cloned, cloneSource returns the reason and sets no image, so that the provider does not query vSphere.
 func (r *Reconciler) cloneSource(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
 	source, err := r.VMs.Get(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if err != nil || source == nil {

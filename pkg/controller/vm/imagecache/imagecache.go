@@ -140,7 +140,7 @@ func (r *Reconciler) checkCopies(report *Report, s State) error {
 		return fmt.Errorf("reading image cache %q: %w", name, err)
 	}
 	if cache == nil {
-		// No event of a deleted cache would queue the virtual machine. The provider must be asked again for the
+		// No event of a deleted cache would queue the virtual machine. The provider must be called again for the
 		// required copies, and then the cache is created again.
 		stopWaiting(s.VM)
 		report.Wait = true

@@ -234,9 +234,9 @@ func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInst
 	return status
 }
 
-// SetSize sets the size that vSphere shows, the desired size if it differs, and the generation of the class that the
-// size comes from. The synchronizers have set the desired values before. While vSphere has not shown a size, the last
-// known size is kept.
+// SetSize sets in the status the size that vSphere shows, the desired size if it differs, and the generation of the
+// class that the size comes from. The synchronizers must have set the desired values. While vSphere has not shown a
+// size, the last known size is kept.
 func SetSize(s *step.State) {
 	before, status := &s.Original.Status, &s.VM.Status
 	created, done := s.Observed.Created, isApplied(s) && len(status.RestartRequired) == 0

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owner determines the Machine whose infrastructure a virtual machine is. It uses the virtual machine's
+// Package owner determines the Machine that a virtual machine is the infrastructure of. It uses the virtual machine's
 // metadata and reads the Machine and its Cluster.
 package owner
 
@@ -46,9 +46,9 @@ type MachineReference struct {
 	Cluster string
 }
 
-// ReferenceOf returns the reference to the Machine of vm, or nil if vm does not belong to a Machine. If no Machine owns vm
-// but its label has a Cluster, vm was created for a Machine. Until then its creator owns it: a MachineSet, a control
-// plane or a user.
+// ReferenceOf returns the reference to the Machine of vm, or nil if vm does not belong to a Machine. If no Machine owns
+// vm but its label has a Cluster, vm was created for a Machine that does not own it yet. Until it does, the creator
+// owns vm: a MachineSet, a control plane or a user.
 func ReferenceOf(vm *vmv1alpha1.VirtualMachine) *MachineReference {
 	of := &MachineReference{Cluster: vm.Labels[clusterv1alpha1.ClusterNameLabel]}
 	for i := range vm.OwnerReferences {
@@ -71,7 +71,7 @@ func ReferenceOf(vm *vmv1alpha1.VirtualMachine) *MachineReference {
 	return of
 }
 
-// MachineState has the Machine whose infrastructure a virtual machine is, and its Cluster.
+// MachineState has the Machine that a virtual machine is the infrastructure of, and its Cluster.
 type MachineState struct {
 	MachineReference
 	// Machine and Cluster are nil if they do not exist or could not be read. The errors have the reason.

@@ -95,7 +95,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 	}
 }
 
-func TestJudge_ClassifiesConnectionErrors(t *testing.T) {
+func TestClassifyError_ClassifiesConnectionErrors(t *testing.T) {
 	at := Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Timeout: time.Second}
 	wrapped := func(e syscall.Errno) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", e)}

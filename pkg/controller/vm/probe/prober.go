@@ -167,16 +167,16 @@ func (p *Prober) Run(ctx context.Context, wanted func(types.NamespacedName) bool
 	defer context.AfterFunc(ctx, p.queue.ShutDown)()
 	var running sync.WaitGroup
 	defer running.Wait()
-	places := make(chan struct{}, p.options.Connections)
+	connections := make(chan struct{}, p.options.Connections)
 	for {
 		// Wait for a free connection first, so that the key is chosen when it can be probed.
-		places <- struct{}{}
+		connections <- struct{}{}
 		key, shutdown := p.queue.Get()
 		if shutdown {
 			return
 		}
 		running.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-connections }()
 			defer p.queue.Done(key)
 			if !wanted(key) {
 				p.Remove(key)

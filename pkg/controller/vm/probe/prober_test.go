@@ -23,20 +23,20 @@ var key = types.NamespacedName{Namespace: "ns", Name: "vm"}
 
 // guests simulates guests. It records the times of the attempts.
 type guests struct {
-	mu     sync.Mutex
-	answer func(netip.AddrPort) error
-	silent map[netip.AddrPort]bool
-	asked  map[netip.AddrPort][]time.Time
-	open   int
-	most   int
+	mu       sync.Mutex
+	answer   func(netip.AddrPort) error
+	silent   map[netip.AddrPort]bool
+	attempts map[netip.AddrPort][]time.Time
+	open     int
+	most     int
 }
 
 func (g *guests) dial(ctx context.Context, to netip.AddrPort) error {
 	g.mu.Lock()
-	if g.asked == nil {
-		g.asked = map[netip.AddrPort][]time.Time{}
+	if g.attempts == nil {
+		g.attempts = map[netip.AddrPort][]time.Time{}
 	}
-	g.asked[to] = append(g.asked[to], time.Now())
+	g.attempts[to] = append(g.attempts[to], time.Now())
 	g.open++
 	g.most = max(g.most, g.open)
 	answer, silent := g.answer, g.silent[to]
@@ -65,7 +65,7 @@ func (g *guests) set(err error) {
 func (g *guests) tries(to string) []time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.asked[netip.MustParseAddrPort(to)]
+	return g.attempts[netip.MustParseAddrPort(to)]
 }
 
 // running is a Prober that runs in the synctest bubble of a test.
@@ -320,7 +320,7 @@ func TestProber_UnresponsiveGuestsDoNotDelayOthers(t *testing.T) {
 		time.Sleep(silent / connections * 3 * time.Second)
 		synctest.Wait()
 		g.mu.Lock()
-		clear(g.asked)
+		clear(g.attempts)
 		g.mu.Unlock()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -329,7 +329,7 @@ func TestProber_UnresponsiveGuestsDoNotDelayOthers(t *testing.T) {
 		for i := range talking {
 			to := addressOf(silent + i)
 			// Every 20 s, delayed by the timeout of an earlier attempt.
-			if got := len(g.asked[to]); got < 12 {
+			if got := len(g.attempts[to]); got < 12 {
 				t.Fatalf("%s was probed %d times in five minutes, want at least 12", to, got)
 			}
 		}
@@ -355,7 +355,7 @@ func (p *running) tried(g *guests) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := 0
-	for _, tries := range g.asked {
+	for _, tries := range g.attempts {
 		n += len(tries)
 	}
 	return n

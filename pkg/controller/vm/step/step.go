@@ -31,14 +31,14 @@ const UnreadDelay = time.Minute
 type State struct {
 	// Original is the object that was read. It is never changed.
 	Original *vmv1alpha1.VirtualMachine
-	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A
+	// VM is the copy that is written at the end. Its conditions are those of Original until the reports are merged. A
 	// step changes only its own fields.
 	VM *vmv1alpha1.VirtualMachine
 	// Instance is the instance that was read, or nil if there is none. It is never changed.
 	Instance *vmv1alpha1.VirtualMachineInstance
 	// Effective is the effective spec. It is nil if the size or a preference could not be resolved.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Observed is the answer of the provider.
+	// Observed is the response of the provider.
 	Observed Observed
 	// Now is the time of the reconcile.
 	Now time.Time
@@ -47,12 +47,12 @@ type State struct {
 // Key returns the name of the virtual machine.
 func (s *State) Key() types.NamespacedName { return controller.KeyOf(s.VM) }
 
-// Observed is the answer of the provider. The zero value means that there is no answer.
+// Observed is the response of the provider. The zero value means that there is no response.
 type Observed struct {
 	provider.Result
-	// Created, Configured and Reverting summarize the conditions including those of the answer. Created means that the
-	// VM exists. Configured means that it matches its effective spec. Reverting means that a revert has begun and the
-	// object is not restored.
+	// Created, Configured and Reverting summarize the conditions including those of the response. Created means that
+	// the VM exists. Configured means that it matches its effective spec. Reverting means that a revert has begun and
+	// the object is not restored.
 	Created, Configured, Reverting bool
 }
 
@@ -113,7 +113,7 @@ func (r *Report) Add(other Report) {
 	}
 }
 
-// AddResult adds the conditions of an answer of the provider.
+// AddResult adds the conditions of a response of the provider.
 func (r *Report) AddResult(result *provider.Result) {
 	for _, conditionType := range result.Withdrawn {
 		r.Remove(conditionType)

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
+// Behaviors F26, F27, F36, F37, F42, F51 of test/behaviours.
 func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -28,16 +29,16 @@ func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 		itSpelt          string
 		prefSpelt        string
 	}{
-		{"F26 F36 F51 namespaced", instancetype.KindInstancetype, instancetype.KindPreference, "VirtualMachineInstancetype", "VIRTUALMACHINEPREFERENCE"},
-		{"F26 F36 F51 cluster", clusterIT, clusterPref, "virtualMachineClusterInstancetypes", "VirtualMachineClusterPreference"},
-		{"F27 F37 kind omitted", clusterIT, clusterPref, "", ""},
+		{"namespaced", instancetype.KindInstancetype, instancetype.KindPreference, "VirtualMachineInstancetype", "VIRTUALMACHINEPREFERENCE"},
+		{"cluster", clusterIT, clusterPref, "virtualMachineClusterInstancetypes", "VirtualMachineClusterPreference"},
+		{"kind omitted", clusterIT, clusterPref, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newFixture()
-			w.add(t, tc.itKind, "small", "it-uid", 4, small)
-			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
+			f := newFixture()
+			f.add(t, tc.itKind, "small", "it-uid", 4, small)
+			f.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
 			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+tc.prefSpelt+"}}")
-			out := mustSync(t, w, vm)
+			out := mustSync(t, f, vm)
 			memory := resource.MustParse("4Gi")
 			size := &vmv1alpha1.VirtualMachineResources{VCPUs: 2, Memory: &memory}
 			wantIT := &vmv1alpha1.InstancetypeRef{
@@ -54,7 +55,7 @@ func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 			if diff := cmp.Diff(wantPref, out.Status.PreferenceRef, quantities); diff != "" {
 				t.Errorf("preference (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{"small-v1alpha1-it-uid-4", "linux-v1alpha1-p-uid-1"}, w.created); diff != "" {
+			if diff := cmp.Diff([]string{"small-v1alpha1-it-uid-4", "linux-v1alpha1-p-uid-1"}, f.created); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
 			}
 			want := map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "True Succeeded", "Synchronized": "True Succeeded"}
@@ -67,30 +68,32 @@ func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 			// While there is no effective spec, the reference keeps its size.
 			blocked := out.DeepCopy()
 			blocked.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 8}
-			if kept, _ := sync(t, w, blocked); cmp.Diff(wantIT, kept.Status.InstancetypeRef, quantities) != "" {
+			if kept, _ := sync(t, f, blocked); cmp.Diff(wantIT, kept.Status.InstancetypeRef, quantities) != "" {
 				t.Errorf("with a conflict the reference is %+v, want it unchanged", kept.Status.InstancetypeRef)
 			}
 			// The second reconcile changes nothing.
-			if again := mustSync(t, w, out); !cmp.Equal(out, again, quantities) {
-				t.Errorf("F42 a second reconcile changed (-want +got):\n%s", cmp.Diff(out, again, quantities))
+			if again := mustSync(t, f, out); !cmp.Equal(out, again, quantities) {
+				t.Errorf("a second reconcile changed (-want +got):\n%s", cmp.Diff(out, again, quantities))
 			}
 		})
 	}
 }
 
+// Behaviors F25, F35 of test/behaviours.
 func TestInstancetype_SyncWithoutReferences(t *testing.T) {
-	w := newFixture()
+	f := newFixture()
 	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
-	out := mustSync(t, w, vm)
-	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil || out.Status.Resources.VCPUs != 2 {
-		t.Errorf("F25 F35 status %+v, created %v", out.Status, w.created)
+	out := mustSync(t, f, vm)
+	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || f.created != nil || out.Status.Resources.VCPUs != 2 {
+		t.Errorf("status %+v, created %v", out.Status, f.created)
 	}
 }
 
+// Behaviors F28, F44, F45, F46, F47, F57 of test/behaviours.
 func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 	type step struct {
 		name    string
-		do      func(t *testing.T, w *fixture, vm *vmv1alpha1.VirtualMachine)
+		do      func(t *testing.T, f *fixture, vm *vmv1alpha1.VirtualMachine)
 		want    string // foundRevision of the instance type; "" is no reference
 		created int
 	}
@@ -101,32 +104,32 @@ func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 	}
 	steps := []step{
 		{"pinned", func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
-		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *fixture, _ *vmv1alpha1.VirtualMachine) {
-			w.add(t, clusterIT, "small", "s", 2, big)
+		{"the source changes: pinned, and marked", func(t *testing.T, f *fixture, _ *vmv1alpha1.VirtualMachine) {
+			f.add(t, clusterIT, "small", "s", 2, big)
 		}, "small-v1alpha1-s-1", 1},
-		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "small-v1alpha1-s-1", 1},
-		{"F45 the full kind", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "small-v1alpha1-s-1", 1},
-		{"F46 another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "small-v1alpha1-n-1", 2},
-		{"F46 the kind removed", matcher("{name: small}"), "small-v1alpha1-s-2", 3},
-		{"F44 another name", matcher("{name: big}"), "big-v1alpha1-b-1", 4},
-		{"F44 and back: the newest", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
-		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: small-v1alpha1-s-1}"), "small-v1alpha1-s-1", 4},
-		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: small-v1alpha1-s-2}}"), "small-v1alpha1-s-2", 4},
+		{"another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "small-v1alpha1-s-1", 1},
+		{"the full kind", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "small-v1alpha1-s-1", 1},
+		{"another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "small-v1alpha1-n-1", 2},
+		{"the kind removed", matcher("{name: small}"), "small-v1alpha1-s-2", 3},
+		{"another name", matcher("{name: big}"), "big-v1alpha1-b-1", 4},
+		{"and back: the newest", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
+		{"a pin is mirrored, nothing is created", matcher("{name: small, revisionName: small-v1alpha1-s-1}"), "small-v1alpha1-s-1", 4},
+		{"the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: small-v1alpha1-s-2}}"), "small-v1alpha1-s-2", 4},
 		{"the pin is removed: the pinned revision stays", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
-		{"F47 the matcher is removed", func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
+		{"the matcher is removed", func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = nil
 			vm.Spec.CPU, vm.Spec.Memory = parse[vmv1alpha1.VirtualMachineCPU](t, "{sockets: 1}"), parse[vmv1alpha1.VirtualMachineMemory](t, "{guest: 1Gi}")
 		}, "", 4},
 	}
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	w.add(t, instancetype.KindInstancetype, "small", "n", 1, small)
-	w.add(t, clusterIT, "big", "b", 1, big)
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	f.add(t, instancetype.KindInstancetype, "small", "n", 1, small)
+	f.add(t, clusterIT, "big", "b", 1, big)
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	for _, s := range steps {
 		vm = vm.DeepCopy()
-		s.do(t, w, vm)
-		vm = mustSync(t, w, vm)
+		s.do(t, f, vm)
+		vm = mustSync(t, f, vm)
 		got := ""
 		if ref := vm.Status.InstancetypeRef; ref != nil {
 			got = ref.ControllerRevisionRef.Name
@@ -134,80 +137,84 @@ func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 				t.Errorf("%s: outdated %t with generations %d, %d", s.name, ref.Outdated, ref.SourceGeneration, ref.LatestGeneration)
 			}
 		}
-		if got != s.want || len(w.created) != s.created {
-			t.Errorf("%s: revision %q after %d creates, want %q after %d", s.name, got, len(w.created), s.want, s.created)
+		if got != s.want || len(f.created) != s.created {
+			t.Errorf("%s: revision %q after %d creates, want %q after %d", s.name, got, len(f.created), s.want, s.created)
 		}
 	}
 	if vm.Status.Conditions[0].Type != vmv1alpha1.ConditionSynchronized || len(vm.Status.Conditions) != 1 {
-		t.Errorf("F47 conditions %v, want Synchronized only", reasons(vm))
+		t.Errorf("conditions %v, want Synchronized only", reasons(vm))
 	}
 }
 
+// Behaviors F57 of test/behaviours.
 func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	first := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
-	w.add(t, clusterIT, "small", "s", 2, big)
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	first := mustSync(t, f, vmOf(t, "{instancetype: {name: small}}"))
+	f.add(t, clusterIT, "small", "s", 2, big)
 	second := vmOf(t, "{instancetype: {name: small}}")
 	second.Name, second.UID = "second", "second-uid"
-	second = mustSync(t, w, second)
+	second = mustSync(t, f, second)
 	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
-		t.Errorf("F57 the second virtual machine pinned %+v, want generation 2", got)
+		t.Errorf("the second virtual machine pinned %+v, want generation 2", got)
 	}
-	if instancetype.CheckSameContent(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
-		t.Error("F57 both revisions have the same data")
+	if instancetype.CheckSameContent(f.revisions["small-v1alpha1-s-1"], f.revisions["small-v1alpha1-s-2"]) == nil {
+		t.Error("both revisions have the same data")
 	}
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
 		first = first.DeepCopy()
 		first.Spec.PowerState, first.Status.PowerState = power, power
-		first = mustSync(t, w, first)
+		first = mustSync(t, f, first)
 		if got := first.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || first.Status.Resources.VCPUs != 2 {
-			t.Errorf("F57 %s, the first has revision %s and %d vCPUs, want the old revision", power, got, first.Status.Resources.VCPUs)
+			t.Errorf("%s, the first has revision %s and %d vCPUs, want the old revision", power, got, first.Status.Resources.VCPUs)
 		}
 	}
 }
 
+// Behaviors F58, F161 of test/behaviours.
 func TestInstancetype_ReportsDrift(t *testing.T) {
-	w := newFixture()
-	o := w.add(t, clusterIT, "small", "s", 1, small)
-	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
-	w.add(t, clusterIT, "small", "s", 2, big)
-	vm = mustSync(t, w, vm)
+	f := newFixture()
+	o := f.add(t, clusterIT, "small", "s", 1, small)
+	vm := mustSync(t, f, vmOf(t, "{instancetype: {name: small}}"))
+	f.add(t, clusterIT, "small", "s", 2, big)
+	vm = mustSync(t, f, vm)
 	if ref := vm.Status.InstancetypeRef; !ref.Outdated || ref.LatestGeneration != 2 || ref.SourceGeneration != 1 {
 		t.Errorf("newer generation: %+v", ref)
 	}
-	w.add(t, clusterIT, "small", "recreated", 1, big)
-	vm = mustSync(t, w, vm)
+	f.add(t, clusterIT, "small", "recreated", 1, big)
+	vm = mustSync(t, f, vm)
 	if ref := vm.Status.InstancetypeRef; !ref.Outdated || ref.LatestGeneration != 1 {
-		t.Errorf("F161 recreated source: %+v", ref)
+		t.Errorf("recreated source: %+v", ref)
 	}
-	delete(w.sources, string(o.Kind)+"//small")
-	vm = mustSync(t, w, vm)
+	delete(f.sources, string(o.Kind)+"//small")
+	vm = mustSync(t, f, vm)
 	if ref := vm.Status.InstancetypeRef; ref.Outdated || ref.LatestGeneration != 0 || ref.ControllerRevisionRef == nil {
-		t.Errorf("F58 the source is deleted and the VM keeps its revision: %+v", ref)
+		t.Errorf("the source is deleted and the VM keeps its revision: %+v", ref)
 	}
 }
 
+// Behaviors F33, F34, F129 of test/behaviours.
 func TestInstancetype_CopiesTheInferencePolicy(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
-	w.images["boot"] = image
-	vm := mustSync(t, w, vmOf(t, "{image: {name: boot}, instancetype: {inferFromVolume: image}}"))
+	f.images["boot"] = image
+	vm := mustSync(t, f, vmOf(t, "{image: {name: boot}, instancetype: {inferFromVolume: image}}"))
 	if ref := vm.Status.InstancetypeRef; ref.Name != "small" || ref.InferFromVolume != "image" || ref.InferFromVolumeFailurePolicy != nil {
-		t.Fatalf("F129 reference %+v", ref)
+		t.Fatalf("reference %+v", ref)
 	}
 	for _, policy := range []vmv1alpha1.InferFromVolumeFailurePolicy{vmv1alpha1.InferFromVolumeFailureReject, vmv1alpha1.InferFromVolumeFailureIgnore} {
 		vm = vm.DeepCopy()
 		vm.Spec.Instancetype.InferFromVolumeFailurePolicy = &policy
-		vm = mustSync(t, w, vm)
-		if got := vm.Status.InstancetypeRef.InferFromVolumeFailurePolicy; got == nil || *got != policy || len(w.created) != 1 {
-			t.Errorf("F33 F34 policy %v after %d creates, want %s after 1", got, len(w.created), policy)
+		vm = mustSync(t, f, vm)
+		if got := vm.Status.InstancetypeRef.InferFromVolumeFailurePolicy; got == nil || *got != policy || len(f.created) != 1 {
+			t.Errorf("policy %v after %d creates, want %s after 1", got, len(f.created), policy)
 		}
 	}
 }
 
+// Behaviors F30, F31, F40, F41, F52 of test/behaviours.
 func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 	// For each role: the kind, its data, different data, and the spec of a VM.
 	type subject struct{ kind, content, other, vm string }
@@ -220,8 +227,8 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 		change func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject)
 		want   string
 	}{
-		{"F30 F40 F52 an equal revision is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
-		{"F31 F41 an unequal revision is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
+		{"an equal revision is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
+		{"an unequal revision is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
 			other, err := instancetype.NewRevision(vm.Namespace, newFixture().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
 			if err != nil {
 				t.Fatal(err)
@@ -234,15 +241,15 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 	} {
 		for role, s := range subjects {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
-				w := newFixture()
-				w.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
+				f := newFixture()
+				f.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
 				vm := vmOf(t, s.vm)
-				mustSync(t, w, vm)
-				tc.change(t, w.revisions["small-v1alpha1-s-1"], vm, s)
-				out, err := sync(t, w, vm)
+				mustSync(t, f, vm)
+				tc.change(t, f.revisions["small-v1alpha1-s-1"], vm, s)
+				out, err := sync(t, f, vm)
 				ref := instancetype.StatusRef(out, role)
 				if tc.want == "" {
-					if err != nil || ref == nil || len(w.created) != 1 {
+					if err != nil || ref == nil || len(f.created) != 1 {
 						t.Errorf("reference %+v, %v; want the revision reused", ref, err)
 					}
 					return
@@ -260,11 +267,11 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 }
 
 func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	w.broken = errors.New("quota")
-	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
-	if !errors.Is(err, w.broken) || out.Status.InstancetypeRef != nil {
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	f.broken = errors.New("quota")
+	out, err := sync(t, f, vmOf(t, "{instancetype: {name: small}}"))
+	if !errors.Is(err, f.broken) || out.Status.InstancetypeRef != nil {
 		t.Errorf("reference %+v, error %v", out.Status.InstancetypeRef, err)
 	}
 }
@@ -272,10 +279,10 @@ func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
 // A missing namespace in the management cluster is not a missing instance type. No event would report its creation, so
 // it must be retried.
 func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	w.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
-	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	f.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
+	out, err := sync(t, f, vmOf(t, "{instancetype: {name: small}}"))
 	if err == nil || instancetype.IsMissing(err) || out.Status.InstancetypeRef != nil {
 		t.Errorf("reference %+v, error %v; want none, and a retryable error", out.Status.InstancetypeRef, err)
 	}
@@ -286,111 +293,113 @@ func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
 
 // Both revisions were lost and one of them is refreshed. The other is still missing.
 func TestInstancetype_ReportsThatPinningWaits(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	w.add(t, clusterPref, "linux", "l", 1, "{}")
-	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")).DeepCopy()
-	clear(w.revisions)
-	w.created = nil
-	out, _ := sync(t, w, instancetype.ClearPins(vm, it))
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	f.add(t, clusterPref, "linux", "l", 1, "{}")
+	vm := mustSync(t, f, vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")).DeepCopy()
+	clear(f.revisions)
+	f.created = nil
+	out, _ := sync(t, f, instancetype.ClearPins(vm, it))
 	got := condition(t, out, "InstancetypeReady")
-	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "pinned as soon as") || w.created != nil {
-		t.Errorf("condition %+v after creating %v, want the reason why it waits", got, w.created)
+	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "pinned as soon as") || f.created != nil {
+		t.Errorf("condition %+v after creating %v, want the reason why it waits", got, f.created)
 	}
 	if got := reasons(out)["PreferenceReady"]; got != "False NotFound" {
 		t.Errorf("PreferenceReady is %s, want the lost revision reported", got)
 	}
-	out = mustSync(t, w, instancetype.ClearPins(out, pref))
-	if got := condition(t, out, "InstancetypeReady"); got.Message != "" || len(w.created) != 2 {
-		t.Errorf("condition %+v after creating %v, want both pinned", got, w.created)
+	out = mustSync(t, f, instancetype.ClearPins(out, pref))
+	if got := condition(t, out, "InstancetypeReady"); got.Message != "" || len(f.created) != 2 {
+		t.Errorf("condition %+v after creating %v, want both pinned", got, f.created)
 	}
 }
 
+// Behaviors F38 of test/behaviours.
 func TestInstancetype_CopiesThePinOfAPreference(t *testing.T) {
 	for _, pin := range []string{"revisionName: linux-v1alpha1-l-1", "controllerRevisionRef: {name: linux-v1alpha1-l-1}"} {
-		w := newFixture()
+		f := newFixture()
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
-		revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterPref, "linux", "l", 1, "{}"))
+		revision, err := instancetype.NewRevision(vm.Namespace, f.add(t, clusterPref, "linux", "l", 1, "{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.revisions[revision.Name] = revision
-		w.add(t, clusterPref, "linux", "l", 2, "{}")
-		out := mustSync(t, w, vm)
-		if ref := out.Status.PreferenceRef; ref == nil || ref.ControllerRevisionRef.Name != revision.Name || !ref.Outdated || w.created != nil {
-			t.Errorf("F38 %s: reference %+v after creating %v", pin, ref, w.created)
+		f.revisions[revision.Name] = revision
+		f.add(t, clusterPref, "linux", "l", 2, "{}")
+		out := mustSync(t, f, vm)
+		if ref := out.Status.PreferenceRef; ref == nil || ref.ControllerRevisionRef.Name != revision.Name || !ref.Outdated || f.created != nil {
+			t.Errorf("%s: reference %+v after creating %v", pin, ref, f.created)
 		}
 	}
 }
 
+// Behaviors F135 of test/behaviours.
 func TestInstancetype_UpgradesOldRevisions(t *testing.T) {
-	w := newFixture()
-	o := w.add(t, clusterIT, "small", "s", 1, small)
+	f := newFixture()
+	o := f.add(t, clusterIT, "small", "s", 1, small)
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	old, err := instancetype.NewRevision(vm.Namespace, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	old.Name, old.Labels = "vm-small-s-1", nil
-	w.revisions[old.Name] = old
+	f.revisions[old.Name] = old
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(clusterIT), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: old.Name}}
 
-	for _, name := range []string{"F135 upgraded", "F135 repeated when the status was not written"} {
-		out := mustSync(t, w, vm)
-		if got := out.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || len(w.created) != 1 {
-			t.Errorf("%s: revision %s after %d creates", name, got, len(w.created))
+	for _, name := range []string{"upgraded", "repeated when the status was not written"} {
+		out := mustSync(t, f, vm)
+		if got := out.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || len(f.created) != 1 {
+			t.Errorf("%s: revision %s after %d creates", name, got, len(f.created))
 		}
 	}
-	out := mustSync(t, w, vm)
-	if again := mustSync(t, w, out); !cmp.Equal(out, again, quantities) {
-		t.Errorf("F135 an upgraded revision is changed again:\n%s", cmp.Diff(out, again, quantities))
+	out := mustSync(t, f, vm)
+	if again := mustSync(t, f, out); !cmp.Equal(out, again, quantities) {
+		t.Errorf("an upgraded revision is changed again:\n%s", cmp.Diff(out, again, quantities))
 	}
 }
 
 // A revision that another virtual machine pinned, or that a restore created, is used unchanged.
 func TestInstancetype_SharesRevisionsOfOtherVMs(t *testing.T) {
-	w := newFixture()
+	f := newFixture()
 	vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
-	revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterIT, "small", "s", 1, small))
+	revision, err := instancetype.NewRevision(vm.Namespace, f.add(t, clusterIT, "small", "s", 1, small))
 	if err != nil {
 		t.Fatal(err)
 	}
 	revision.Name = "rev"
-	w.revisions["rev"] = revision
-	out := mustSync(t, w, vm)
-	if ref := out.Status.InstancetypeRef; len(w.created) != 0 || ref == nil || ref.ControllerRevisionRef.Name != "rev" {
-		t.Errorf("created %v, reference %+v; want the existing revision", w.created, ref)
+	f.revisions["rev"] = revision
+	out := mustSync(t, f, vm)
+	if ref := out.Status.InstancetypeRef; len(f.created) != 0 || ref == nil || ref.ControllerRevisionRef.Name != "rev" {
+		t.Errorf("created %v, reference %+v; want the existing revision", f.created, ref)
 	}
 }
 
 func TestInstancetype_VMsOfANamespaceShareRevisions(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
 	for _, name := range []string{"one", "two", "three"} {
 		vm := vmOf(t, "{instancetype: {name: small}}")
 		vm.Name, vm.UID = name, types.UID(name)
-		if got := mustSync(t, w, vm).Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" {
+		if got := mustSync(t, f, vm).Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" {
 			t.Errorf("%s pinned %s", name, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"small-v1alpha1-s-1"}, w.created); diff != "" {
+	if diff := cmp.Diff([]string{"small-v1alpha1-s-1"}, f.created); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 }
 
 func TestInstancetype_PinningUnmarksARevision(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	mustSync(t, f, vmOf(t, "{instancetype: {name: small}}"))
 	const name = "small-v1alpha1-s-1"
-	metav1.SetMetaDataAnnotation(&w.revisions[name].ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
-	w.broken = errors.New("conflict")
-	if out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}")); !strings.Contains(fmt.Sprint(err), "marked for collection") || out.Status.InstancetypeRef != nil {
+	metav1.SetMetaDataAnnotation(&f.revisions[name].ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
+	f.broken = errors.New("conflict")
+	if out, err := sync(t, f, vmOf(t, "{instancetype: {name: small}}")); !strings.Contains(fmt.Sprint(err), "marked for collection") || out.Status.InstancetypeRef != nil {
 		t.Errorf("error %v, reference %+v; want no reference to a revision that may be deleted at any time", err, out.Status.InstancetypeRef)
 	}
-	w.broken = nil
-	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
-	if _, marked := w.revisions[name].Annotations[itv1alpha1.AnnotationCollecting]; marked {
+	f.broken = nil
+	mustSync(t, f, vmOf(t, "{instancetype: {name: small}}"))
+	if _, marked := f.revisions[name].Annotations[itv1alpha1.AnnotationCollecting]; marked {
 		t.Error("the pinned revision is still marked")
 	}
 }

@@ -75,12 +75,12 @@ type Result struct {
 	// Effective is the effective spec. It is nil if it cannot be computed; the error and the conditions have the
 	// reason.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Pinned has the revisions that VM's status refers to only since this reconcile. They exist. Ensure must be
+	// Pinned has the revisions that VM's status refers to only since this reconcile. They exist. EnsureRevision must be
 	// called again after the status is written.
 	Pinned []*itv1alpha1.ControllerRevision
 }
 
-// Sync runs all synchronizers, each with the result of the previous one, and reports the condition Synchronized. vm
+// Sync runs all synchronizers, each with the result of the previous one, and reports the Synchronized condition. vm
 // must be the caller's own copy. Errors are joined.
 func (c Chain) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
@@ -158,7 +158,7 @@ func (Firmware) Sync(
 	return vm, nil, nil
 }
 
-// Class sets status.class and reports the condition ClassReady.
+// Class sets status.class and reports the ClassReady condition.
 type Class struct {
 	// instancetypes has read the class and found the problems of the combination. Class only derives the condition from
 	// them.

@@ -59,58 +59,58 @@ func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
-func (w *fixture) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+func (f *fixture) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	if !kind.Namespaced() {
 		namespace = ""
 	}
-	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
+	return lookUp(f.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *fixture) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
-	revision, err := w.Get(ctx, namespace, name)
+func (f *fixture) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
+	revision, err := f.Get(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	return instancetype.Decode(revision), nil
 }
 
-func (w *fixture) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineClass, error) {
-	return lookUp(w.classes, "virtualmachineclasses", name)
+func (f *fixture) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return lookUp(f.classes, "virtualmachineclasses", name)
 }
 
-func (w *fixture) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
-	return lookUp(w.images, "virtualmachineimages", ref.Name)
+func (f *fixture) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	return lookUp(f.images, "virtualmachineimages", ref.Name)
 }
 
-func (w *fixture) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
+func (f *fixture) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaims"}, name)
 }
 
-func (w *fixture) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
-	return lookUp(w.revisions, "controllerrevisions", name)
+func (f *fixture) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
+	return lookUp(f.revisions, "controllerrevisions", name)
 }
 
-func (w *fixture) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
-	if w.broken != nil {
-		return nil, w.broken
+func (f *fixture) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if f.broken != nil {
+		return nil, f.broken
 	}
-	if _, ok := w.revisions[revision.Name]; ok {
+	if _, ok := f.revisions[revision.Name]; ok {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "controllerrevisions"}, revision.Name)
 	}
-	w.revisions[revision.Name] = revision
-	w.created = append(w.created, revision.Name)
+	f.revisions[revision.Name] = revision
+	f.created = append(f.created, revision.Name)
 	return revision, nil
 }
 
-func (w *fixture) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
-	if w.broken != nil {
-		return nil, w.broken
+func (f *fixture) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if f.broken != nil {
+		return nil, f.broken
 	}
-	w.revisions[revision.Name] = revision
+	f.revisions[revision.Name] = revision
 	return revision, nil
 }
 
-func (w *fixture) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+func (f *fixture) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
 	t.Helper()
 	o := &instancetype.Object{Kind: kind}
 	o.Meta.Name, o.Meta.UID, o.Meta.Generation = name, types.UID(uid), generation
@@ -122,7 +122,7 @@ func (w *fixture) add(t testing.TB, kind instancetype.Kind, name, uid string, ge
 	} else {
 		o.Instancetype = parse[itv1alpha1.VirtualMachineInstancetypeSpec](t, spec)
 	}
-	w.sources[string(kind)+"/"+o.Meta.Namespace+"/"+name] = o
+	f.sources[string(kind)+"/"+o.Meta.Namespace+"/"+name] = o
 	return o
 }
 
@@ -151,18 +151,19 @@ func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 
 var start = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
-func chain(w *fixture, policy synchronizer.Policy) synchronizer.Chain {
+func chain(f *fixture, policy synchronizer.Policy) synchronizer.Chain {
 	return synchronizer.New(synchronizer.Options{
-		Reader: w, Revisions: w, Policy: policy,
+		Reader: f, Revisions: f, Policy: policy,
 	})
 }
 
 // sync runs the chain on a copy. It checks that the spec is unchanged, unless references are expanded.
-func sync(t testing.TB, w *fixture, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+// Behaviors F60 of test/behaviours.
+func sync(t testing.TB, f *fixture, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	t.Helper()
-	result, err := chain(w, synchronizer.PolicyReference).Sync(t.Context(), vm.DeepCopy(), nil)
+	result, err := chain(f, synchronizer.PolicyReference).Sync(t.Context(), vm.DeepCopy(), nil)
 	if diff := cmp.Diff(vm.Spec, result.VM.Spec, quantities); diff != "" {
-		t.Errorf("F60 spec was changed (-want +got):\n%s", diff)
+		t.Errorf("spec was changed (-want +got):\n%s", diff)
 	}
 	if result.Effective == nil && err == nil {
 		t.Error("there is neither an effective spec nor an error")
@@ -176,9 +177,9 @@ func merged(result synchronizer.Result) *vmv1alpha1.VirtualMachine {
 	return result.VM
 }
 
-func mustSync(t testing.TB, w *fixture, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+func mustSync(t testing.TB, f *fixture, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	t.Helper()
-	out, err := sync(t, w, vm)
+	out, err := sync(t, f, vm)
 	if err != nil {
 		t.Fatalf("Sync: %v", err)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// F127 F129: only the status records that nothing was inferred, until a refresh.
+// Behaviors F127, F129 of test/behaviours: only the status records that nothing was inferred, until a refresh.
 func TestInstancetype_RecordsThatNothingWasInferred(t *testing.T) {
-	w := newFixture()
-	w.add(t, clusterIT, "small", "s", 1, small)
-	w.images["boot"] = &vmv1alpha1.VirtualMachineImage{}
+	f := newFixture()
+	f.add(t, clusterIT, "small", "s", 1, small)
+	f.images["boot"] = &vmv1alpha1.VirtualMachineImage{}
 	spec := "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}"
-	vm := mustSync(t, w, vmOf(t, spec))
+	vm := mustSync(t, f, vmOf(t, spec))
 	ignore := vmv1alpha1.InferFromVolumeFailureIgnore
 	want := &vmv1alpha1.InstancetypeRef{InferFromVolume: "image", InferFromVolumeFailurePolicy: &ignore}
 	if diff := cmp.Diff(want, vm.Status.InstancetypeRef); diff != "" {
@@ -30,11 +30,11 @@ func TestInstancetype_RecordsThatNothingWasInferred(t *testing.T) {
 	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, `nothing was inferred from volume "image"`) {
 		t.Errorf("condition %+v, want True and that nothing was inferred", c)
 	}
-	w.images["boot"].Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
-	if again := mustSync(t, w, vm); !cmp.Equal(vm, again, quantities) {
+	f.images["boot"].Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
+	if again := mustSync(t, f, vm); !cmp.Equal(vm, again, quantities) {
 		t.Errorf("the new label changed (-before +after):\n%s", cmp.Diff(vm, again, quantities))
 	}
-	after := mustSync(t, w, instancetype.ClearPins(vm, it))
+	after := mustSync(t, f, instancetype.ClearPins(vm, it))
 	if ref := after.Status.InstancetypeRef; ref == nil || ref.Name != "small" || after.Status.Resources.VCPUs != 2 {
 		t.Errorf("after a refresh reference %+v and resources %+v, want the values of small", ref, after.Status.Resources)
 	}

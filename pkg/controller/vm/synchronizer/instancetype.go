@@ -177,7 +177,7 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return vm.Spec.Instancetype != nil
 }
 
-// condition returns the condition of the reference. missing is the error if it was not found, captured the error if it
+// condition returns the condition of the reference. findErr is the error if it was not found, pinErr the error if it
 // was not pinned, and blocked the reason why there is no effective spec.
 func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, findErr, pinErr, blocked error) metav1.Condition {
 	if !hasMatcher(vm, r.role) {
@@ -239,11 +239,12 @@ func (s *Instancetype) message(vm *vmv1alpha1.VirtualMachine, role instancetype.
 // together.
 const notPinned = "the revision is pinned as soon as all other objects that the virtual machine refers to are found and compatible"
 
-// EnsureRevision creates a revision that a status refers to or will refer to. An existing revision must have the same data. If
-// it was marked for collection, the mark is removed.
+// EnsureRevision creates a revision that a status refers to or will refer to. An existing revision must have the same
+// data. If it was marked for collection, the mark is removed.
 //
-// Ensure is called before the status is written and again after that. The collector first marks a revision and then
-// checks whether any object refers to it. So either Ensure sees the mark, or the collector sees the reference.
+// EnsureRevision is called before the status is written and again after that. The collector first marks a revision and
+// then checks whether any object refers to it. So either EnsureRevision sees the mark, or the collector sees the
+// reference.
 func EnsureRevision(ctx context.Context, store RevisionStore, revision *itv1alpha1.ControllerRevision) error {
 	// Most virtual machines pin revisions that other virtual machines already pinned.
 	existing, err := store.Get(ctx, revision.Namespace, revision.Name)

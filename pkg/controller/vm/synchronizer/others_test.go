@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
+// Behaviors F131, F132 of test/behaviours.
 func TestChain_AppliesThePolicy(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -23,21 +24,21 @@ func TestChain_AppliesThePolicy(t *testing.T) {
 		captured bool
 		expanded bool
 	}{
-		{"F131 default keeps references", "", false, false},
-		{"F131 Reference keeps references", synchronizer.PolicyReference, false, false},
-		{"F132 Expand expands references without revision", synchronizer.PolicyExpand, false, true},
-		{"F132 Expand keeps references with revision", synchronizer.PolicyExpand, true, false},
-		{"F132 ExpandAll expands all references", synchronizer.PolicyExpandAll, true, true},
+		{"default keeps references", "", false, false},
+		{"Reference keeps references", synchronizer.PolicyReference, false, false},
+		{"Expand expands references without revision", synchronizer.PolicyExpand, false, true},
+		{"Expand keeps references with revision", synchronizer.PolicyExpand, true, false},
+		{"ExpandAll expands all references", synchronizer.PolicyExpandAll, true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newFixture()
-			w.add(t, clusterIT, "small", "s", 1, small)
-			w.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
+			f := newFixture()
+			f.add(t, clusterIT, "small", "s", 1, small)
+			f.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
 			vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
 			if tc.captured {
-				vm = mustSync(t, w, vm)
+				vm = mustSync(t, f, vm)
 			}
-			result, err := chain(w, tc.policy).Sync(t.Context(), vm.DeepCopy(), nil)
+			result, err := chain(f, tc.policy).Sync(t.Context(), vm.DeepCopy(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,13 +58,14 @@ func TestChain_AppliesThePolicy(t *testing.T) {
 			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
 				t.Errorf("effective spec %+v, want the one of the expanded VM", e)
 			}
-			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, merged(again), quantities) {
+			if again, err := chain(f, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, merged(again), quantities) {
 				t.Errorf("a second reconcile changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
 			}
 		})
 	}
 }
 
+// Behaviors F124, F148 of test/behaviours.
 func TestNetwork_AddsTheDefaultInterface(t *testing.T) {
 	eth0 := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
 	for _, tc := range []struct {
@@ -72,12 +74,12 @@ func TestNetwork_AddsTheDefaultInterface(t *testing.T) {
 		deleting bool
 		want     *vmv1alpha1.VirtualMachineNetworkSpec
 	}{
-		{"F148 no network", nil, false, eth0},
-		{"F148 no interface", &vmv1alpha1.VirtualMachineNetworkSpec{}, false, eth0},
-		{"F148 disabled", &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, false, &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}},
-		{"F148 own interfaces", &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}, false,
+		{"no network", nil, false, eth0},
+		{"no interface", &vmv1alpha1.VirtualMachineNetworkSpec{}, false, eth0},
+		{"disabled", &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, false, &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}},
+		{"own interfaces", &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}, false,
 			&vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}},
-		{"F124 being deleted", nil, true, nil},
+		{"being deleted", nil, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Network: tc.network}}
@@ -95,18 +97,18 @@ func TestNetwork_AddsTheDefaultInterface(t *testing.T) {
 	}
 }
 
-// F95
+// Behaviors F95 of test/behaviours.
 func TestNetwork_PreferenceDeterminesTheDefaultInterface(t *testing.T) {
 	for preference, want := range map[string]int{
 		"{}": 1,
 		"{devices: {preferredAutoattachPodInterface: true}}":  1,
 		"{devices: {preferredAutoattachPodInterface: false}}": 0,
 	} {
-		w := newFixture()
-		w.add(t, clusterPref, "linux", "l", 1, preference)
+		f := newFixture()
+		f.add(t, clusterPref, "linux", "l", 1, preference)
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}}")
 		vm.Spec.Network = nil
-		result, err := chain(w, "").Sync(t.Context(), vm, nil)
+		result, err := chain(f, "").Sync(t.Context(), vm, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,15 +123,16 @@ func TestInstancetype_ReportsAnUnappliedTimeZone(t *testing.T) {
 		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
 		"linuxPrep: {}": "",
 	} {
-		w := newFixture()
-		w.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
-		vm := mustSync(t, w, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
+		f := newFixture()
+		f.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
+		vm := mustSync(t, f, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
 		if c := condition(t, vm, vmv1alpha1.ConditionPreferenceReady); c.Status != metav1.ConditionTrue || c.Message != want {
 			t.Errorf("%s: PreferenceReady %s %q, want True %q", bootstrap, c.Status, c.Message, want)
 		}
 	}
 }
 
+// Behaviors F149 of test/behaviours.
 func TestFirmware_SetsAStableUUID(t *testing.T) {
 	uuidOf := func(uid types.UID, given string) (string, error) {
 		vm := &vmv1alpha1.VirtualMachine{}
@@ -145,28 +148,28 @@ func TestFirmware_SetsAStableUUID(t *testing.T) {
 	}
 	first, err := uuidOf("a", "")
 	if err != nil || first == "" {
-		t.Fatalf("F149 missing UUID: %q, %v", first, err)
+		t.Fatalf("missing UUID: %q, %v", first, err)
 	}
 	if again, _ := uuidOf("a", ""); again != first {
-		t.Errorf("F149 a repeated reconcile chose %s after %s", again, first)
+		t.Errorf("a repeated reconcile chose %s after %s", again, first)
 	}
 	if kept, _ := uuidOf("a", "given"); kept != "given" {
-		t.Error("F149 an existing UUID was changed")
+		t.Error("an existing UUID was changed")
 	}
 	if other, _ := uuidOf("b", ""); other == first {
-		t.Error("F149 two objects got the same UUID")
+		t.Error("two objects got the same UUID")
 	}
 	if got, err := uuidOf("", ""); err == nil || got != "" {
-		t.Errorf("F149 without UID: %q, %v; want an error and the VM unchanged", got, err)
+		t.Errorf("without UID: %q, %v; want an error and the VM unchanged", got, err)
 	}
 }
 
 func TestClass_SetsStatusAndCondition(t *testing.T) {
-	w := newFixture()
+	f := newFixture()
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
 	class.Name, class.Generation = "gold", 7
-	w.classes["gold"] = class
-	vm := mustSync(t, w, vmOf(t, "{className: gold}"))
+	f.classes["gold"] = class
+	vm := mustSync(t, f, vmOf(t, "{className: gold}"))
 	if got := vm.Status.Class; got == nil || *got != (vmv1alpha1.VirtualMachineClassStatus{Name: "gold", Generation: 7}) || vm.Status.Resources.VCPUs != 4 {
 		t.Errorf("class %+v, resources %+v", got, vm.Status.Resources)
 	}
@@ -175,7 +178,7 @@ func TestClass_SetsStatusAndCondition(t *testing.T) {
 	}
 	vm = vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}")
 	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: "gold"}
-	vm = mustSync(t, w, vm)
+	vm = mustSync(t, f, vm)
 	if _, ok := reasons(vm)["ClassReady"]; ok || vm.Status.Class != nil {
 		t.Errorf("class %+v, conditions %v of a VM without class", vm.Status.Class, reasons(vm))
 	}
@@ -206,20 +209,21 @@ func TestFirmware_SetsAMissingUUID(t *testing.T) {
 }
 
 // All synchronizers run even though two of them fail.
+// Behaviors F59 of test/behaviours.
 func TestChain_RunsAllSynchronizers(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
 	result, err := chain(newFixture(), "").Sync(t.Context(), vm, nil)
 	out := merged(result)
 	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
-		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
+		t.Errorf("network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
 	}
 	want := map[string]string{"InstancetypeReady": "False NotFound", "ClassReady": "False NotFound", "Synchronized": "False NotFound"}
 	if diff := cmp.Diff(want, reasons(out)); diff != "" {
-		t.Errorf("F59 conditions (-want +got):\n%s", diff)
+		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
-		t.Errorf("F59 error %v, want both failures", err)
+		t.Errorf("error %v, want both failures", err)
 	}
 }

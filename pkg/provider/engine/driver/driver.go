@@ -45,7 +45,8 @@ type Identity struct {
 	MissingSince time.Time
 	// NeedsDestroyedCheck is true if a search must find out whether UniqueID was destroyed.
 	NeedsDestroyedCheck bool
-	// HasCopiedDisks is true if disks may have been copied for the virtual machine. A failed create may have left them behind.
+	// HasCopiedDisks is true if disks may have been copied for the virtual machine. A failed create may have left them
+	// behind.
 	HasCopiedDisks bool
 }
 
@@ -93,8 +94,8 @@ type Observed struct {
 type Sink interface {
 	// Changed is called when the virtual machine of an object has changed or is no longer visible.
 	Changed(key types.NamespacedName)
-	// Blocked is called when the virtual machine begins or ends to wait for a user, even during an operation, because
-	// the operation is what waits.
+	// Blocked is called when the virtual machine starts or stops waiting for a user. It is also called during an
+	// operation, because the operation waits.
 	Blocked(key types.NamespacedName)
 	// Read is called after each complete read.
 	Read()
@@ -123,7 +124,7 @@ type Desired struct {
 	TPMPreferred bool
 	// GuestInfo are the names, without prefix, of the guestinfo variables to report.
 	GuestInfo []string
-	// NoPromotion is true if disks that depend on parent disks need not be reported.
+	// NoPromotion is true if DependentDisks need not be reported, because disks are not promoted.
 	NoPromotion bool
 	// Record is the object record to store in a new machine; empty for none.
 	Record Record
@@ -143,12 +144,12 @@ func (w *Desired) Clone() *Desired {
 type SearchResult string
 
 const (
-	// Found means that the virtual machine exists, that a copy is known to be it, or that its absence cannot be
-	// confirmed.
+	// Found means that the virtual machine exists, that a copy was confirmed to be the virtual machine, or that the
+	// absence cannot be confirmed.
 	Found SearchResult = "Found"
-	// NotFound means that it is not visible and may reappear.
+	// NotFound means that the virtual machine is not visible and may reappear.
 	NotFound SearchResult = "NotFound"
-	// Destroyed means that it was destroyed, by any client.
+	// Destroyed means that any client has destroyed the virtual machine.
 	Destroyed SearchResult = "Destroyed"
 )
 

@@ -22,8 +22,8 @@ type Machine interface {
 	Record() string
 	// StoreRecord returns the change that stores a record.
 	StoreRecord(r Record) Difference
-	// MissingMetadata returns the changes for data that is missing because the virtual machine was last written with schema
-	// since (see vmrecord.Schema). They are applied once.
+	// MissingMetadata returns the changes for data that is missing because the virtual machine was last written with
+	// schema since (see vmrecord.Schema). They are applied once.
 	MissingMetadata(w *Desired, since int) []Difference
 
 	// Complete completes an interrupted create.
@@ -38,8 +38,8 @@ type Machine interface {
 	Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
 	// Restart restarts the virtual machine. If there are changes, it uses a power cycle.
 	Restart(r Restart) Operation
-	// Promote promotes the disks so that they do not depend on parent disks elsewhere. It calls progress with a
-	// percentage. progress must not block.
+	// Promote promotes the disks so that they do not depend on parent disks outside the virtual machine. It calls
+	// progress with a percentage. progress must not block.
 	Promote(progress func(percent int32)) Operation
 	// StopPromotion stops a promotion that caused err in another operation. It returns err if no promotion runs.
 	StopPromotion(ctx context.Context, err error) error
@@ -54,7 +54,8 @@ type Machine interface {
 	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
 	// RemoveSnapshot removes the snapshot and keeps its children.
 	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
-	// Revert reverts the machine to the snapshot. Observation.StoredSnapshot is then set until DropSnapshotRecord has run.
+	// Revert reverts the machine to the snapshot. Observation.StoredSnapshot is then set until DropSnapshotRecord has
+	// run.
 	Revert(id Identity, to provider.RevertTarget) Operation
 	// DropSnapshotRecord removes the snapshot record that Observation.StoredSnapshot reports.
 	DropSnapshotRecord() Operation

@@ -13,7 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Refusals are the requested settings that cannot be applied, each with the path of its field.
+// Refusals are the requested settings that cannot be applied. Each entry starts with the path of its field.
 type Refusals struct {
 	// Invalid lists settings that the hypervisor or this version does not support.
 	Invalid []string
@@ -39,7 +39,7 @@ func (r Refusals) Reason() string {
 	return vmv1alpha1.ReasonInvalid
 }
 
-// Any in a list of allowed names allows every name.
+// Any is the entry of a list of allowed names that allows every name.
 const Any = "*"
 
 // shownAllowed is the maximum number of names in a message.

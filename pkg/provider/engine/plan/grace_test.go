@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestGrace_DistinguishesZeroFromTheDefault(t *testing.T) {
+func TestGrace_DistinguishesZeroFromUnset(t *testing.T) {
 	const byDefault = time.Duration(0)
 	seconds := func(n int64) *vmv1alpha1.VirtualMachineInstanceSpec {
 		return &vmv1alpha1.VirtualMachineInstanceSpec{TerminationGracePeriodSeconds: &n}

@@ -54,7 +54,8 @@ func (o Outcomes) WithOutcome(kind driver.Kind, fingerprint uint64, err error, f
 				next.Repeats = last.Repeats + 1
 			}
 		case power && err == nil && canBeUndone(last.Kind) && last.Kind != kind:
-			// A different power state was requested, so the earlier operation was not undone externally.
+			// A different power state was requested, so the earlier operation was not undone by the guest or another
+			// client.
 		default:
 			others = append(others, last)
 		}
@@ -106,22 +107,22 @@ const firstRepetitionDelay = 5 * time.Second
 // for failures that need a user. After the first success there is no delay, because the observation may have been older
 // than the operation.
 func retryDelay(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
-	first, most := 5*time.Second, 2*time.Minute
+	first, maxDelay := 5*time.Second, 2*time.Minute
 	switch {
 	case err == nil && repeats == 0:
 		return 0
 	case err == nil && canBeUndone(kind):
-		first, most, repeats = firstBackOff, maxBackOff, repeats-1
+		first, maxDelay, repeats = firstBackOff, maxBackOff, repeats-1
 	case err == nil:
-		first, most, repeats = firstRepetitionDelay, 10*time.Minute, repeats-1
+		first, maxDelay, repeats = firstRepetitionDelay, 10*time.Minute, repeats-1
 	case failure == driver.Stale:
-		first, most = 200*time.Millisecond, 30*time.Second
+		first, maxDelay = 200*time.Millisecond, 30*time.Second
 	case failure == driver.Busy:
-		first, most = time.Second, 30*time.Second
+		first, maxDelay = time.Second, 30*time.Second
 	case failure == driver.NotFoundFailure:
-		most = time.Minute // like the interval of checks
+		maxDelay = time.Minute // like the interval of checks
 	}
-	return min(first<<min(repeats, 10), most)
+	return min(first<<min(repeats, 10), maxDelay)
 }
 
 // Hold describes why an operation must wait.

@@ -36,9 +36,9 @@ type Input struct {
 	Observation provider.Observation
 	// Unreachable is true if Observation.Trouble means that vCenter does not respond.
 	Unreachable bool
-	// Last are the outcomes of earlier operations, since a reconcile had nothing to do.
+	// Last are the outcomes of the operations since the last reconcile that had nothing to do.
 	Last Outcomes
-	// Recorded is when the record was last written; zero if that is long ago or not known.
+	// Recorded is when the record was last written; zero if it is not known or longer ago than RecordPause.
 	Recorded time.Time
 	// RecordPause is the minimum age of the record before it is rewritten only for labels and annotations.
 	RecordPause time.Duration
@@ -82,7 +82,7 @@ type step struct {
 }
 
 // steps are in the order of the specification, except for the revert. A revert replaces the configuration and the power
-// state, so these must not be changed before it. Snapshots are created by other objects (Engine.Snapshot).
+// state, so it must run before the steps that change them. Snapshots are created by other objects (Engine.Snapshot).
 var steps = []step{
 	{name: "schema upgrade", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileSchema},
 	{name: "status", condition: vmv1alpha1.ConditionCreated, run: reconcileStatus},

@@ -19,7 +19,7 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // A revert replaces the configuration and the power state. Later steps would change them to a spec that is about to be
 // replaced.
-func TestSteps_HaveTheOrderOfTheSpecificationExceptForRevert(t *testing.T) {
+func TestSteps_RunInTheOrderOfTheSpecificationExceptRevert(t *testing.T) {
 	var got []string
 	for _, s := range steps {
 		got = append(got, s.name)
@@ -121,16 +121,16 @@ func TestMake_KeepsTheErrorOfEveryStep(t *testing.T) {
 	}
 }
 
-func TestOutdated_OperationAfterAChangeOfTheSpec(t *testing.T) {
+func TestIsOutdated_AfterAChangeOfTheSpec(t *testing.T) {
 	const hard, soft = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for _, tc := range []struct {
-		name    string
-		kind    driver.Kind
-		asks    bool
-		desired vmv1alpha1.PowerState
-		spec    vmv1alpha1.PowerOpMode
-		want    bool
+		name          string
+		kind          driver.Kind
+		waitsForGuest bool
+		desired       vmv1alpha1.PowerState
+		spec          vmv1alpha1.PowerOpMode
+		want          bool
 	}{
 		{"power off", driver.KindPowerOff, true, off, soft, false},
 		{"power off, on again", driver.KindPowerOff, true, on, soft, true},
@@ -153,31 +153,31 @@ func TestOutdated_OperationAfterAChangeOfTheSpec(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{
 				PowerState: tc.desired, PowerOffMode: tc.spec, SuspendMode: tc.spec, RestartMode: tc.spec,
 			}}
-			if got := IsOutdated(driver.Operation{Kind: tc.kind, WaitsForGuest: tc.asks}, vm); got != tc.want {
+			if got := IsOutdated(driver.Operation{Kind: tc.kind, WaitsForGuest: tc.waitsForGuest}, vm); got != tc.want {
 				t.Errorf("outdated = %v, want %v", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestOutdated_OperationAfterAChangeOfTheGroup(t *testing.T) {
+func TestIsOutdated_AfterAChangeOfTheGroup(t *testing.T) {
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for name, tc := range map[string]struct {
-		kind     driver.Kind
-		inherits vmv1alpha1.PowerState
-		want     bool
+		kind       driver.Kind
+		groupState vmv1alpha1.PowerState
+		want       bool
 	}{
-		"power off as the group wants":          {driver.KindPowerOff, off, false},
-		"power off, the group is on again":      {driver.KindPowerOff, on, true},
-		"power off, the group wants no more":    {driver.KindPowerOff, "", true},
-		"suspend as the group wants":            {driver.KindSuspend, suspended, false},
-		"suspend, the group wants no more":      {driver.KindSuspend, "", true},
-		"restart, and the group is on":          {driver.KindRestart, on, false},
-		"restart, and the group wants nothing":  {driver.KindRestart, "", false},
-		"restart, and the group is powered off": {driver.KindRestart, off, true},
+		"power off as the group requests":                {driver.KindPowerOff, off, false},
+		"power off, the group is on again":               {driver.KindPowerOff, on, true},
+		"power off, no longer requested by the group":    {driver.KindPowerOff, "", true},
+		"suspend as the group requests":                  {driver.KindSuspend, suspended, false},
+		"suspend, no longer requested by the group":      {driver.KindSuspend, "", true},
+		"restart, and the group is on":                   {driver.KindRestart, on, false},
+		"restart, and the group requests no power state": {driver.KindRestart, "", false},
+		"restart, and the group is powered off":          {driver.KindRestart, off, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}, Status: vmv1alpha1.VirtualMachineStatus{InheritedPowerState: tc.inherits}}
+			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}, Status: vmv1alpha1.VirtualMachineStatus{InheritedPowerState: tc.groupState}}
 			if got := IsOutdated(driver.Operation{Kind: tc.kind, WaitsForGuest: true}, vm); got != tc.want {
 				t.Errorf("outdated = %v, want %v", got, tc.want)
 			}

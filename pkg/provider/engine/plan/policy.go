@@ -38,8 +38,8 @@ func (in *Input) whyLeftOff() (reason, message string) {
 	return "", ""
 }
 
-// wasPoweredOn reports whether the virtual machine was powered on since this was last requested, and is no longer
-// powered on.
+// wasPoweredOn reports whether the virtual machine was powered on after the last request to power it on, and is no
+// longer powered on.
 func (in *Input) wasPoweredOn() bool {
 	if IsReverting(in.VM) {
 		return false
@@ -85,8 +85,8 @@ const (
 // or in the hypervisor.
 func canBeUndone(kind driver.Kind) bool { return powerStates[kind] != "" }
 
-// RemainingOutcomes returns the outcomes to keep if nothing needs to be done: the last success that led to the desired power
-// state, until backOffMemory has passed.
+// RemainingOutcomes returns the outcomes to keep if nothing needs to be done: the last success that led to the desired
+// power state, until backOffMemory has passed.
 func RemainingOutcomes(in Input) Outcomes {
 	for _, last := range in.Last {
 		if canBeUndone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desiredPowerState() && in.Now.Sub(last.Ended) < backOffMemory {

@@ -15,15 +15,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// reported sets the status that an earlier plan has reported.
-func reported(power vmv1alpha1.PowerState, status metav1.ConditionStatus, reason string) func(*Input) {
+// withPowerStateSynced sets the status that an earlier plan has reported.
+func withPowerStateSynced(power vmv1alpha1.PowerState, status metav1.ConditionStatus, reason string) func(*Input) {
 	return func(in *Input) {
 		in.VM.Status.PowerState = power
 		conditions.Set(&in.VM.Status.Conditions, in.Now, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: status, Reason: reason})
 	}
 }
 
-func ended(kinds ...driver.Kind) func(*Input) {
+func withOutcomes(kinds ...driver.Kind) func(*Input) {
 	return func(in *Input) {
 		for _, kind := range kinds {
 			op := driver.Operation{Kind: kind}
@@ -35,28 +35,28 @@ func ended(kinds ...driver.Kind) func(*Input) {
 func TestPowerPolicy_DecidesWhetherAStoppedVMIsPoweredOn(t *testing.T) {
 	const on, no = "power on: False PoweringOn", ": False "
 	clean := func(in *Input) { in.Observation.CleanPowerOff = true }
-	ran := reported(isOn, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
-	start := annotate(vmv1alpha1.AnnotationStartRequested, runningMachine().Now.Format(time.RFC3339))
+	wasRunning := withPowerStateSynced(isOn, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
+	start := withAnnotation(vmv1alpha1.AnnotationStartRequested, runningMachine().Now.Format(time.RFC3339))
 	for name, tc := range map[string]struct {
 		given []func(*Input)
 		// always, onFailure and manual are the operation and PowerStateSynced with each policy.
 		always, onFailure, manual string
 	}{
-		"its guest shuts down":                   {[]func(*Input){state(isOff, isOn), ran, clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it crashes":                             {[]func(*Input){state(isOff, isOn), ran}, on, on, no + "StartRequired"},
-		"it is suspended manually":               {[]func(*Input){state(isSuspended, isOn), ran}, on, on, no + "StartRequired"},
+		"its guest shuts down":                   {[]func(*Input){state(isOff, isOn), wasRunning, clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it crashes":                             {[]func(*Input){state(isOff, isOn), wasRunning}, on, on, no + "StartRequired"},
+		"it is suspended manually":               {[]func(*Input){state(isSuspended, isOn), wasRunning}, on, on, no + "StartRequired"},
 		"it is new":                              {[]func(*Input){state(isOff, isOn), clean}, on, on, on},
-		"it was off as desired":                  {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded), clean}, on, on, on},
-		"it is being powered on":                 {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonPoweringOn), clean}, on, on, on},
-		"power on has failed":                    {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonError), clean}, on, on, on},
-		"it stays powered off":                   {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonGuestShutdown), clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"a start is requested":                   {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonStartRequired), clean, start}, on, on, on},
-		"a restart is requested":                 {[]func(*Input){state(isOff, isOn), ran, clean, func(in *Input) { in.Observation.LastRestart = nil }, restartAt(0)}, "reconfigure: False PoweringOn", "reconfigure: False PoweringOn", "reconfigure: False PoweringOn"},
-		"it was powered off immediately":         {[]func(*Input){state(isOff, isOn), clean, ended(driver.KindPowerOn)}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it was stopped and started immediately": {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindPowerOff)}, on, on, on},
-		"it was reverted":                        {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindRevert)}, on, on, on},
-		"it was unreachable and is powered off":  {[]func(*Input){state(isOff, isOn), reported(isOn, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState), clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it is powered off as desired":           {[]func(*Input){state(isOff, isOff), ran, clean}, ": True Succeeded", ": True Succeeded", ": True Succeeded"},
+		"it was off as desired":                  {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOff, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded), clean}, on, on, on},
+		"it is being powered on":                 {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonPoweringOn), clean}, on, on, on},
+		"power on has failed":                    {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonError), clean}, on, on, on},
+		"it stays powered off":                   {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonGuestShutdown), clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"a start is requested":                   {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonStartRequired), clean, start}, on, on, on},
+		"a restart is requested":                 {[]func(*Input){state(isOff, isOn), wasRunning, clean, func(in *Input) { in.Observation.LastRestart = nil }, withRestartAt(0)}, "reconfigure: False PoweringOn", "reconfigure: False PoweringOn", "reconfigure: False PoweringOn"},
+		"it was powered off immediately":         {[]func(*Input){state(isOff, isOn), clean, withOutcomes(driver.KindPowerOn)}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it was stopped and started immediately": {[]func(*Input){state(isOff, isOn), wasRunning, clean, withOutcomes(driver.KindPowerOn, driver.KindPowerOff)}, on, on, on},
+		"it was reverted":                        {[]func(*Input){state(isOff, isOn), wasRunning, clean, withOutcomes(driver.KindPowerOn, driver.KindRevert)}, on, on, on},
+		"it was unreachable and is powered off":  {[]func(*Input){state(isOff, isOn), withPowerStateSynced(isOn, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState), clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it is powered off as desired":           {[]func(*Input){state(isOff, isOff), wasRunning, clean}, ": True Succeeded", ": True Succeeded", ": True Succeeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for policy, want := range map[vmv1alpha1.PowerPolicy]string{
@@ -69,7 +69,7 @@ func TestPowerPolicy_DecidesWhetherAStoppedVMIsPoweredOn(t *testing.T) {
 				if p.Operation != nil {
 					got = string(p.Operation.Kind)
 				}
-				if got += ": " + says(p.Result, vmv1alpha1.ConditionPowerStateSynced); got != want || err != nil {
+				if got += ": " + conditionSummary(p.Result, vmv1alpha1.ConditionPowerStateSynced); got != want || err != nil {
 					t.Errorf("%s: %s, error %v; want %s", policy, got, err, want)
 				}
 			}
@@ -117,10 +117,10 @@ func TestPowerOperations_BackOffIfUndone(t *testing.T) {
 		observed, desired vmv1alpha1.PowerState
 		op                driver.Operation
 	}{
-		"power on":  {isOff, isOn, inert{}.PowerOn()},
-		"resume":    {isSuspended, isOn, inert{}.PowerOn()},
-		"power off": {isOn, isOff, inert{}.PowerOff(vmv1alpha1.PowerOpModeTrySoft, 0)},
-		"suspend":   {isOn, isSuspended, inert{}.Suspend(vmv1alpha1.PowerOpModeTrySoft, 0)},
+		"power on":  {isOff, isOn, fakeMachine{}.PowerOn()},
+		"resume":    {isSuspended, isOn, fakeMachine{}.PowerOn()},
+		"power off": {isOn, isOff, fakeMachine{}.PowerOff(vmv1alpha1.PowerOpModeTrySoft, 0)},
+		"suspend":   {isOn, isSuspended, fakeMachine{}.Suspend(vmv1alpha1.PowerOpModeTrySoft, 0)},
 	} {
 		in := runningMachine(state(tc.observed, tc.desired))
 		for range 2 {
@@ -138,15 +138,15 @@ func TestPowerOperations_BackOffIfUndone(t *testing.T) {
 
 // virtctl start ends a delay, if it was requested after the last operation.
 func TestStart_EndsTheBackOff(t *testing.T) {
-	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOn))
+	in := runningMachine(state(isOff, isOn), withOutcomes(driver.KindPowerOn, driver.KindPowerOn))
 	if p, _ := Make(in); p.Operation != nil {
 		t.Fatalf("operation %+v, want a delay", p.Operation)
 	}
-	annotate(vmv1alpha1.AnnotationStartRequested, in.Now.Add(-time.Minute).Format(time.RFC3339))(&in)
+	withAnnotation(vmv1alpha1.AnnotationStartRequested, in.Now.Add(-time.Minute).Format(time.RFC3339))(&in)
 	if p, _ := Make(in); p.Operation != nil {
 		t.Errorf("operation %+v after an earlier start request, want a delay", p.Operation)
 	}
-	annotate(vmv1alpha1.AnnotationStartRequested, in.Now.Format(time.RFC3339))(&in)
+	withAnnotation(vmv1alpha1.AnnotationStartRequested, in.Now.Format(time.RFC3339))(&in)
 	if p, _ := Make(in); p.Operation == nil || p.Operation.Kind != driver.KindPowerOn {
 		t.Errorf("operation %+v, want the requested power on", p.Operation)
 	}
@@ -154,17 +154,17 @@ func TestStart_EndsTheBackOff(t *testing.T) {
 
 // A change by a user does not count as undone.
 func TestPowerOn_IsNotDelayedAfterARequestedPowerOff(t *testing.T) {
-	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOff, driver.KindPowerOn, driver.KindSuspend, driver.KindPowerOn, driver.KindRevert))
+	in := runningMachine(state(isOff, isOn), withOutcomes(driver.KindPowerOn, driver.KindPowerOff, driver.KindPowerOn, driver.KindSuspend, driver.KindPowerOn, driver.KindRevert))
 	if p, _ := Make(in); p.Operation == nil || p.Operation.Kind != driver.KindPowerOn {
-		t.Errorf("operation %+v, condition %s; want an immediate power on", p.Operation, says(p.Result, vmv1alpha1.ConditionPowerStateSynced))
+		t.Errorf("operation %+v, condition %s; want an immediate power on", p.Operation, conditionSummary(p.Result, vmv1alpha1.ConditionPowerStateSynced))
 	}
 }
 
 // If suspension was requested before the first start, the VM is started first, because both were requested in this
 // order.
-func TestSuspend_OfAVMThatNeverRanPowersItOnFirst(t *testing.T) {
+func TestSuspend_FirstPowersOnAVMThatNeverRan(t *testing.T) {
 	checkPlan(t, runningMachine(state(isOff, isSuspended)), planned{op: "power on", synced: "False PoweringOn", config: synced, settled: true})
 	checkPlan(t, runningMachine(state(isOn, isSuspended)), planned{op: "suspend TrySoft", synced: "False Suspending", config: synced, settled: true})
-	held := annotate(vmv1alpha1.CheckPowerOnPrefix+"cmdb", "not registered")
+	held := withAnnotation(vmv1alpha1.CheckPowerOnPrefix+"cmdb", "not registered")
 	checkPlan(t, runningMachine(state(isOff, isSuspended), held), planned{synced: "False HeldByCheck", config: synced, settled: true})
 }

@@ -110,7 +110,7 @@ func powerOn(in *Input, p *Plan) error {
 	}
 	if volumes := in.unattachedVolumes(p.refused); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
-			"waiting for the claims of "+conditions.JoinLimited(volumes, ", ")+" to be attached")
+			"waiting for "+conditions.JoinLimited(volumes, ", ")+" to be attached")
 		return nil
 	}
 	if held := in.VM.PowerOnBlockedMessage(); held != "" {

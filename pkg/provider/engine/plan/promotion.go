@@ -27,8 +27,8 @@ func promotionState(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
 	return vmv1alpha1.PoweredOn
 }
 
-// reconcilePromotion plans the promotion of disks that depend on parent disks elsewhere. If a promotion is not possible
-// now, an event follows when this changes, so no requeue is needed.
+// reconcilePromotion plans the promotion of disks that depend on parent disks outside the virtual machine. If a
+// promotion is not possible now, an event follows when this changes, so no requeue is needed.
 func reconcilePromotion(in *Input, p *Plan) error {
 	mode := promoteMode(in.VM)
 	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Observation.Readable || in.Observation.DependentDisks == 0 || in.Observation.Trouble != "" {
@@ -36,7 +36,7 @@ func reconcilePromotion(in *Input, p *Plan) error {
 	}
 	pending := func(why string) {
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending,
-			fmt.Sprintf("%d disks depend on parent disks elsewhere: %s", in.Observation.DependentDisks, why))
+			fmt.Sprintf("%d disk(s) depend on parent disks outside the virtual machine: %s", in.Observation.DependentDisks, why))
 	}
 	switch {
 	case in.Observation.PowerState != promotionState(mode):

@@ -34,13 +34,13 @@ func TestPromotion_DependsOnModeAndPowerState(t *testing.T) {
 		want        string
 	}{
 		"online by default":    {"", provider.Observation{DependentDisks: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
-		"online and off":       {online, provider.Observation{DependentDisks: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is PoweredOff"},
-		"online and suspended": {online, provider.Observation{DependentDisks: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is Suspended"},
+		"online and off":       {online, provider.Observation{DependentDisks: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disk(s) depend on parent disks outside the virtual machine: spec.promoteDisksMode is Online and the virtual machine is PoweredOff"},
+		"online and suspended": {online, provider.Observation{DependentDisks: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disk(s) depend on parent disks outside the virtual machine: spec.promoteDisksMode is Online and the virtual machine is Suspended"},
 		"offline":              {offline, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
-		"offline and on":       {offline, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"},
+		"offline and on":       {offline, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disk(s) depend on parent disks outside the virtual machine: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"},
 		"disabled":             {disabled, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, nil, ""},
 		"nothing to promote":   {online, provider.Observation{}, vmv1alpha1.PoweredOn, nil, ""},
-		"an obstacle":          {online, provider.Observation{DependentDisks: 1, PromotionObstacle: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: it has snapshots"},
+		"an obstacle":          {online, provider.Observation{DependentDisks: 1, PromotionObstacle: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disk(s) depend on parent disks outside the virtual machine: it has snapshots"},
 		"a recent failure":     {online, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
 		"an unreachable host":  {online, provider.Observation{DependentDisks: 1, Trouble: "its host does not respond"}, vmv1alpha1.PoweredOn, nil, ""},
 	} {
@@ -67,7 +67,7 @@ func TestPromotion_DependsOnModeAndPowerState(t *testing.T) {
 	}
 }
 
-func TestOutdated_PromotionAfterAChangeOfTheSpec(t *testing.T) {
+func TestIsPromotionOutdated_AfterAChangeOfTheSpec(t *testing.T) {
 	op := driver.Operation{Kind: driver.KindPromote, Detail: "Online"}
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachineSpec)

@@ -44,8 +44,8 @@ func restartDue(in *Input) (t time.Time, due bool, err error) {
 	if in.VM.Spec.NextRestartTime == "" {
 		return time.Time{}, false, nil
 	}
-	// Validation has the same rule. Objects from before that rule may have the zero time, which cannot be recorded, so
-	// the restart would be repeated without end.
+	// Validation has the same rule. Objects that were stored before this rule may have the zero time. It cannot be
+	// recorded, so the restart would be repeated forever.
 	t, ok := limits.ParseTime(in.VM.Spec.NextRestartTime)
 	if !ok {
 		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q: %s", in.VM.Spec.NextRestartTime, limits.AllowedTime)}

@@ -21,12 +21,12 @@ import (
 // record was reverted to the snapshot. The record is removed after the object no longer requests the revert. If the
 // process exits during a revert, the next process continues it.
 func reconcileRevert(in *Input, p *Plan) error {
-	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.StoredSnapshot
+	name, to, stored := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.StoredSnapshot
 	switch {
 	case !in.Observation.Readable || in.Observation.Trouble != "":
 		return nil // later steps report it
-	case kept != nil && (to != nil && to.UID == kept.UID || to == nil && IsReverting(in.VM)):
-		p.Reverted = kept
+	case stored != nil && (to != nil && to.UID == stored.UID || to == nil && IsReverting(in.VM)):
+		p.Reverted = stored
 		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; the object is being restored")
 		return nil
 	case to != nil:
@@ -37,7 +37,7 @@ func reconcileRevert(in *Input, p *Plan) error {
 	if c := meta.FindStatusCondition(in.VM.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced); c != nil && c.Status != metav1.ConditionTrue {
 		p.Withdrawn = append(p.Withdrawn, vmv1alpha1.ConditionSnapshotSynced)
 	}
-	if kept == nil {
+	if stored == nil {
 		return nil
 	}
 	op := in.Machine.DropSnapshotRecord()

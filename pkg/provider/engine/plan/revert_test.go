@@ -17,11 +17,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func (inert) Revert(driver.Identity, provider.RevertTarget) driver.Operation {
+func (fakeMachine) Revert(driver.Identity, provider.RevertTarget) driver.Operation {
 	return driver.Operation{Kind: driver.KindRevert}
 }
 
-func (inert) DropSnapshotRecord() driver.Operation {
+func (fakeMachine) DropSnapshotRecord() driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Detail: "drop"}
 }
 
@@ -31,13 +31,13 @@ func TestRevert_ContinuesAfterAnInterruption(t *testing.T) {
 	const none, reverting, done, failed = "", "False Reverting", "True Succeeded", "False Error"
 	failure := Outcomes{{Kind: driver.KindRevert, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindRevert, Detail: "a"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
-		// asked is the name in spec, target is the UID of the snapshot if it is ready, and kept is the UID of the
+		// asked is the name in spec, target is the UID of the snapshot if it is ready, and recordUID is the UID of the
 		// snapshot record in the virtual machine.
-		asked, target, kept string
-		status              string
-		last                Outcomes
-		attached            bool
-		trouble             string
+		requested, target, recordUID string
+		status                       string
+		last                         Outcomes
+		attached                     bool
+		trouble                      string
 		// want is the operation, "restores" or "nothing", with the condition.
 		want string
 	}{
@@ -64,7 +64,7 @@ func TestRevert_ContinuesAfterAnInterruption(t *testing.T) {
 		"requested again after completion":                  {"s", "a", "", done, nil, false, "", "revert to a snapshot, False Reverting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := revertOf(t, tc.asked, tc.target, tc.kept, tc.status, tc.last, tc.attached, tc.trouble)
+			got := revertOf(t, tc.requested, tc.target, tc.recordUID, tc.status, tc.last, tc.attached, tc.trouble)
 			if got != tc.want {
 				t.Errorf("%s; want %s", got, tc.want)
 			}
@@ -72,11 +72,11 @@ func TestRevert_ContinuesAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// revertOf returns what the step plans, and the condition that it sets.
-func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, attached bool, trouble string) string {
+// revertOf returns the operation that the revert step plans, and the condition that it sets.
+func revertOf(t *testing.T, requested, target, recordUID, status string, last Outcomes, attached bool, trouble string) string {
 	t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{}
-	vm.Spec.CurrentSnapshotName = asked
+	vm.Spec.CurrentSnapshotName = requested
 	if status != "" {
 		c := metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: "False", Reason: status[len("False "):]}
 		if status == "True Succeeded" {
@@ -84,13 +84,13 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 		}
 		meta.SetStatusCondition(&vm.Status.Conditions, c)
 	}
-	in := Input{VM: vm, Want: &driver.Desired{}, Machine: inert{}, Last: last, Now: now}
+	in := Input{VM: vm, Want: &driver.Desired{}, Machine: fakeMachine{}, Last: last, Now: now}
 	in.Observation.Readable, in.Observation.Trouble = true, trouble
 	if target != "" {
-		in.Want.Revert = &provider.RevertTarget{Name: asked, UID: types.UID(target)}
+		in.Want.Revert = &provider.RevertTarget{Name: requested, UID: types.UID(target)}
 	}
-	if kept != "" {
-		in.Observation.StoredSnapshot = &provider.StoredSnapshotRecord{UID: types.UID(kept)}
+	if recordUID != "" {
+		in.Observation.StoredSnapshot = &provider.StoredSnapshotRecord{UID: types.UID(recordUID)}
 	}
 	if attached {
 		in.Observation.RetainedDisks = []string{"disk"}
@@ -118,8 +118,8 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 
 func TestRevert_PreventsOtherOperations(t *testing.T) {
 	for name, change := range map[string]func(*Input){
-		"vSphere has yet to": func(in *Input) {},
-		"its object has yet to": func(in *Input) {
+		"vSphere has not reverted yet": func(in *Input) {},
+		"the object is not restored yet": func(in *Input) {
 			in.Observation.StoredSnapshot = &provider.StoredSnapshotRecord{UID: "a"}
 		},
 	} {
@@ -127,7 +127,7 @@ func TestRevert_PreventsOtherOperations(t *testing.T) {
 			in := runningMachine(func(in *Input) {
 				in.VM.Spec.CurrentSnapshotName, in.VM.Spec.PowerState = "s", vmv1alpha1.PoweredOff
 				in.Want.Revert = &provider.RevertTarget{Name: "s", UID: "a"}
-				in.Machine = inert{differs: []driver.Difference{{Path: "cpu.sockets", Live: true}}}
+				in.Machine = fakeMachine{differs: []driver.Difference{{Path: "cpu.sockets", Live: true}}}
 			}, change)
 			p, err := Make(in)
 			if err != nil {

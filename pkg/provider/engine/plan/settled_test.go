@@ -16,15 +16,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// inert is a machine with the given differences. Its operations do nothing.
-type inert struct {
+// fakeMachine is a machine with the given differences. Its operations do nothing.
+type fakeMachine struct {
 	driver.Machine
 	differs  []driver.Difference
 	deviates []string
 	refuses  bool
 }
 
-func (m inert) Compare(w *driver.Desired) driver.Comparison {
+func (m fakeMachine) Compare(w *driver.Desired) driver.Comparison {
 	c := driver.Comparison{Differences: m.differs, Deviations: m.deviates}
 	if !w.Restarted.IsZero() {
 		c.Differences = append(slices.Clone(m.differs), driver.Difference{Path: "nextRestartTime", Live: true, FirstBoot: true})
@@ -35,29 +35,29 @@ func (m inert) Compare(w *driver.Desired) driver.Comparison {
 	return c
 }
 
-func (inert) Record() string { return "" }
+func (fakeMachine) Record() string { return "" }
 
-func (inert) StoreRecord(r driver.Record) driver.Difference {
+func (fakeMachine) StoreRecord(r driver.Record) driver.Difference {
 	return driver.Difference{Path: "metadata.record", Desired: r.Head.String(), Live: true, IsMetadata: true}
 }
 
-func (inert) MissingMetadata(*driver.Desired, int) []driver.Difference { return nil }
+func (fakeMachine) MissingMetadata(*driver.Desired, int) []driver.Difference { return nil }
 
-func (inert) Configure(changes []driver.Difference) driver.Operation {
+func (fakeMachine) Configure(changes []driver.Difference) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes}
 }
 
-func (inert) PowerOn() driver.Operation { return driver.Operation{Kind: driver.KindPowerOn} }
+func (fakeMachine) PowerOn() driver.Operation { return driver.Operation{Kind: driver.KindPowerOn} }
 
-func (inert) PowerOff(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+func (fakeMachine) PowerOff(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
 	return driver.Operation{Kind: driver.KindPowerOff, Detail: string(mode)}
 }
 
-func (inert) Suspend(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+func (fakeMachine) Suspend(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
 	return driver.Operation{Kind: driver.KindSuspend, Detail: string(mode)}
 }
 
-func (inert) Restart(r driver.Restart) driver.Operation {
+func (fakeMachine) Restart(r driver.Restart) driver.Operation {
 	return driver.Operation{Kind: driver.KindRestart, Detail: string(r.Mode), Changes: r.Changes}
 }
 
@@ -66,7 +66,7 @@ func runningMachine(change ...func(*Input)) Input {
 	in := Input{
 		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
 		Want:    &driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}},
-		Machine: inert{},
+		Machine: fakeMachine{},
 		Now:     time.Unix(1_700_000_000, 0),
 	}
 	in.Observation.Readable, in.Observation.PowerState = true, vmv1alpha1.PoweredOn
@@ -78,9 +78,9 @@ func runningMachine(change ...func(*Input)) Input {
 
 // The VirtualMachineInstance is updated when the configuration is settled. Other pending work of the plan must not
 // delay this.
-func TestMake_SettledDependsOnlyOnTheConfiguration(t *testing.T) {
+func TestMake_SetsSettledFromTheConfigurationOnly(t *testing.T) {
 	differs := func(d driver.Difference) func(*Input) {
-		return func(in *Input) { in.Machine = inert{differs: []driver.Difference{d}} }
+		return func(in *Input) { in.Machine = fakeMachine{differs: []driver.Difference{d}} }
 	}
 	for name, c := range map[string]struct {
 		change  func(*Input)
@@ -118,7 +118,7 @@ func TestMake_DoesNotPowerOffAnUnreachableVM(t *testing.T) {
 // A difference that matters only before the first power on requires no restart of a running VM.
 func TestRestartRequired_OmitsFirstBootDifferences(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
-		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
+		in.Machine = fakeMachine{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
 	}))
 	want := []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Desired: "4"}}
 	if diff := cmp.Diff(want, got.RestartRequired); diff != "" || err != nil {
@@ -131,22 +131,22 @@ func TestConfigurationSynced_IsNotTrueWhileSomethingIsPending(t *testing.T) {
 	removed := driver.Difference{Path: "volumes[old]", Running: "1Gi on ide"}
 	deviates := []string{"volumes[data].bus sata (the disk is on pvscsi)"}
 	for name, tc := range map[string]struct {
-		machine inert
+		machine fakeMachine
 		want    string
 	}{
-		"as desired":                          {inert{}, "True Succeeded "},
-		"a restart is needed":                 {inert{differs: []driver.Difference{cores}}, "False RestartRequired a power cycle is needed to change cpu.cores"},
-		"a volume that a restart detaches":    {inert{differs: []driver.Difference{removed}}, "False RestartRequired a power cycle is needed to change volumes[old]"},
-		"a deviation":                         {inert{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
-		"a deviation and a restart is needed": {inert{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); a power cycle is needed to change cpu.cores"},
+		"as desired":                          {fakeMachine{}, "True Succeeded "},
+		"a restart is needed":                 {fakeMachine{differs: []driver.Difference{cores}}, "False RestartRequired a power cycle is needed to change cpu.cores"},
+		"a volume that a restart detaches":    {fakeMachine{differs: []driver.Difference{removed}}, "False RestartRequired a power cycle is needed to change volumes[old]"},
+		"a deviation":                         {fakeMachine{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
+		"a deviation and a restart is needed": {fakeMachine{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); a power cycle is needed to change cpu.cores"},
 	} {
 		got, err := Make(runningMachine(func(in *Input) { in.Machine = tc.machine }))
 		c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionConfigurationSynced)
 		if err != nil || c == nil {
 			t.Fatalf("%s: condition %v, error %v", name, c, err)
 		}
-		if reported := string(c.Status) + " " + c.Reason + " " + c.Message; reported != tc.want || !got.Settled {
-			t.Errorf("%s: ConfigurationSynced = %q, settled %t; want %q, settled", name, reported, got.Settled, tc.want)
+		if summary := string(c.Status) + " " + c.Reason + " " + c.Message; summary != tc.want || !got.Settled {
+			t.Errorf("%s: ConfigurationSynced = %q, settled %t; want %q, settled", name, summary, got.Settled, tc.want)
 		}
 	}
 }

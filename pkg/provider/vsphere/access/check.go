@@ -107,7 +107,7 @@ func (r *Report) Print(w io.Writer) {
 	}
 }
 
-// checker queries one vCenter.
+// checker queries the privileges in one vCenter.
 type checker struct {
 	session  *slipwaysession.Session
 	resolver *placement.Resolver
@@ -121,7 +121,7 @@ type checker struct {
 // Check finds the objects of the zones and queries the privileges on each of them. Without zones it
 // checks the objects that the flags specify. It returns an error if vCenter cannot be queried at
 // all.
-func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Resolver, zones ...*placement.Resolver) (*Report, error) {
+func Check(ctx context.Context, s *slipwaysession.Session, resolver *placement.Resolver, zones ...*placement.Resolver) (*Report, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -142,13 +142,13 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
 		TooOld: slipwaysession.IsOlderVersion(about.ApiVersion, MinAPIVersion),
 	}
-	check := &checker{session: s, resolver: places, client: c, key: me.Key}
+	check := &checker{session: s, resolver: resolver, client: c, key: me.Key}
 	check.objects = []placement.SurveyResult{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
 	for _, zone := range zones {
 		check.objects = append(check.objects, zone.SurveyZone(ctx)...)
 	}
 	if len(zones) == 0 {
-		check.objects = append(check.objects, places.Survey(ctx)...)
+		check.objects = append(check.objects, resolver.Survey(ctx)...)
 	}
 	for _, at := range check.objects {
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err}
@@ -158,7 +158,7 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		r.Objects = append(r.Objects, o)
 	}
 	if len(zones) == 0 {
-		zones = []*placement.Resolver{places}
+		zones = []*placement.Resolver{resolver}
 	}
 	for _, zone := range zones {
 		r.addClusters(ctx, zone)

@@ -53,15 +53,15 @@ func TestCheck_ReportsMissingPrivilegesWithTheirObjects(t *testing.T) {
 		_, findings, _ := strings.Cut(out.String(), "\n") // The first line is the version.
 		return r, findings
 	}
-	places := placement.Options{Folder: "/DC0/vm/slipway", Datastore: "LocalDS_0", Network: "VM Network"}
-	if r, out := check(places); !r.OK() {
+	options := placement.Options{Folder: "/DC0/vm/slipway", Datastore: "LocalDS_0", Network: "VM Network"}
+	if r, out := check(options); !r.OK() {
 		t.Errorf("OK is false with all privileges:\n%s", out)
 	}
-	places.Networks = []string{"*", "DC0_DVPG0", "misspelt"}
-	if r, out := check(places); r.OK() || !strings.Contains(out, "network /DC0/network/DC0_DVPG0: ok\nnetwork: vSphere has no network \"misspelt\"\n") {
+	options.Networks = []string{"*", "DC0_DVPG0", "misspelt"}
+	if r, out := check(options); r.OK() || !strings.Contains(out, "network /DC0/network/DC0_DVPG0: ok\nnetwork: vSphere has no network \"misspelt\"\n") {
 		t.Errorf("allowed networks: OK = %v:\n%s", r.OK(), out)
 	}
-	places.Networks = nil
+	options.Networks = nil
 	withhold := func(path, ids string) {
 		t.Helper()
 		q := url.Values{"entity": {path}, "without": {ids}}
@@ -69,7 +69,7 @@ func TestCheck_ReportsMissingPrivilegesWithTheirObjects(t *testing.T) {
 	}
 	withhold("/DC0/vm/slipway", "VirtualMachine.Config.Memory,Folder.Create,VirtualMachine.Interact.ConsoleInteract")
 	withhold("/DC0/datastore/LocalDS_0", "Datastore.AllocateSpace")
-	r, out := check(places)
+	r, out := check(options)
 	want := `vCenter /: ok
 folder /DC0/vm/slipway: missing privilege Folder.Create
 folder /DC0/vm/slipway: missing privilege VirtualMachine.Config.Memory

@@ -26,7 +26,7 @@ type Feature struct {
 	// Name is the name that the report shows.
 	Name string
 	// Privileges lists the privileges that the feature needs in addition to Required, by kind of
-	// object. One of those joined by Or is sufficient.
+	// object. If privileges are joined by Or, one of them is sufficient.
 	Privileges map[string][]string
 
 	// appliesTo, if set, reports whether the privileges are needed on an object.
@@ -156,8 +156,8 @@ func checkPolicies(ctx context.Context, s *session.Session, _ *placement.Resolve
 	return fmt.Sprintf("vCenter has %d", len(ids)), nil
 }
 
-func checkKeyProvider(ctx context.Context, _ *session.Session, places *placement.Resolver) (string, error) {
-	name, err := places.KeyProvider(ctx)
+func checkKeyProvider(ctx context.Context, _ *session.Session, resolver *placement.Resolver) (string, error) {
+	name, err := resolver.KeyProvider(ctx)
 	if err == nil && name == "" {
 		err = errors.New("vCenter has no default key provider: storage policies that encrypt cannot be used")
 	}

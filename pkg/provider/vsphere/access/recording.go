@@ -28,7 +28,7 @@ const RecordingFormat = 1
 type Recording struct {
 	// Format is the version of the format.
 	Format int `json:"slipwayRecording"`
-	// Version, Build and APIVersion are those of vCenter.
+	// Version, Build and APIVersion are vCenter's versions.
 	Version    string `json:"version"`
 	Build      string `json:"build"`
 	APIVersion string `json:"apiVersion"`

@@ -69,8 +69,8 @@ func TestRecording_DoesNotIdentifyTheInstallation(t *testing.T) {
 	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	id, before := privateVM(t, ready)
 	s := newSession(t, ready)
-	places := placement.New(placement.Options{Session: s, ResourcePool: "/DC0/host/DC0_C0/Resources", Datastore: "LocalDS_0", Network: "VM Network"})
-	report, err := Check(t.Context(), s, places)
+	resolver := placement.New(placement.Options{Session: s, ResourcePool: "/DC0/host/DC0_C0/Resources", Datastore: "LocalDS_0", Network: "VM Network"})
+	report, err := Check(t.Context(), s, resolver)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // replacer replaces all text in a recording except terms defined by vSphere. Equal texts get equal
 // replacements, so that references and disk chains can still be followed. Only the properties in
-// stays are retained; unknown properties are replaced.
+// plainProperties are retained. Unknown properties are replaced.
 type replacer struct {
 	replacements map[string]string
 	count        map[string]int

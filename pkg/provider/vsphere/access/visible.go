@@ -67,7 +67,7 @@ type Library struct {
 	Err error
 }
 
-// ListVisible lists the objects that are visible to the account. Errors are recorded in Seen.
+// ListVisible lists the objects that are visible to the account. Errors are recorded in the result.
 func ListVisible(ctx context.Context, s *slipwaysession.Session) Visible {
 	var seen Visible
 	seen.Datastores, seen.DatastoresErr = listDatastores(ctx, s)

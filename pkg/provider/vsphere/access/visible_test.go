@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
+func TestListVisible_ListsDatastoresAndLibraries(t *testing.T) {
 	ready := simulated.Start(t)
 	q := url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.AllocateSpace"}}
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
@@ -46,7 +46,7 @@ func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
 	}
 }
 
-func TestSeen_PrintsALimitedNumberOfLines(t *testing.T) {
+func TestVisible_PrintsALimitedNumberOfLines(t *testing.T) {
 	seen := Visible{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
@@ -68,8 +68,8 @@ content libraries visible to the account: 40
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	(&Visible{DatastoresErr: errors.New("listing the datastores: away"), LibrariesErr: errors.New("listing the content libraries: away")}).Print(&out)
-	if want := "datastores: listing the datastores: away\ncontent libraries: listing the content libraries: away\n"; out.String() != want {
+	(&Visible{DatastoresErr: errors.New("listing the datastores: unreachable"), LibrariesErr: errors.New("listing the content libraries: unreachable")}).Print(&out)
+	if want := "datastores: listing the datastores: unreachable\ncontent libraries: listing the content libraries: unreachable\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

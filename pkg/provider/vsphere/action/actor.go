@@ -103,8 +103,8 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || changeVersion(vm) != before })
 }
 
-// Customize sets the guest customization for the next power on. A pending customization is success,
-// because only Slipway customizes a VM that is being created.
+// Customize sets the guest customization for the next power on. It succeeds if a customization is
+// already pending, because only Slipway customizes a VM that is being created.
 func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, spec types.CustomizationSpec) error {
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CustomizeVM_Task(ctx, c, &types.CustomizeVM_Task{This: vm, Spec: spec})

@@ -108,9 +108,9 @@ func (a *Actor) ensureOnlyOwnDisks(ctx context.Context, ref types.ManagedObjectR
 	if vm, err = a.readDisks(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
-	left, err := foreignDisks(vm, a.Inventory.All())
-	if err == nil && len(left) > 0 {
-		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s, which is not the VM's own, was attached during the deletion", left[0].name)}
+	remaining, err := foreignDisks(vm, a.Inventory.All())
+	if err == nil && len(remaining) > 0 {
+		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s, which is not the VM's own, was attached during the deletion", remaining[0].name)}
 	}
 	for _, d := range disks {
 		if err == nil && a.OnDetached != nil && !d.linked {

@@ -30,7 +30,7 @@ type foreignDisk struct {
 // foreignDisks returns the attached disks that are not the VM's own:
 //   - first class disks, whose lifecycle is independent
 //   - disks that several VMs write to
-//   - disks that another VM has attached too
+//   - disks that are also attached to another VM
 //   - disks that depend on a copy of an image, which vCenter would delete with the last VM that uses it
 //
 // A disk is the VM's own if it has the recorded UUID of its slot, wherever its file is.

@@ -33,7 +33,7 @@ func inState(state types.VirtualMachinePowerState) func(*mo.VirtualMachine) bool
 	return func(vm *mo.VirtualMachine) bool { return vm == nil || vm.Runtime.PowerState == state }
 }
 
-// powerTask runs a power task. A VM that already has the power state is success.
+// powerTask runs a power task. It succeeds if the VM already has the power state.
 func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState,
 	start func(*vim25.Client) (types.ManagedObjectReference, error),
 ) error {
@@ -138,8 +138,8 @@ func isUnsent(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// mustRepeatRequest reports whether the request must be repeated. That is the case when the guest's response
-// is unknown, or when another task blocks the VM temporarily. The grace period has not begun then.
+// mustRepeatRequest reports whether the request must be repeated. This is necessary when the guest's
+// response is unknown, or when another task blocks the VM temporarily. In both cases the grace period has not started.
 func mustRepeatRequest(err error) bool {
 	var silent *guestTimeoutError
 	return !errors.As(err, &silent) && (!vimfault.IsRefused(err) || fault.Is(err, &types.TaskInProgress{}))

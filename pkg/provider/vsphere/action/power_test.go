@@ -30,9 +30,9 @@ func TestRunByMode_ForcesOnlyAGuestThatDoesNotComply(t *testing.T) {
 		"no VMware Tools":            {mode: try, err: soap.WrapVimFault(&types.ToolsUnavailable{}), forced: true},
 		"no VMware Tools, soft mode": {mode: soft, err: soap.WrapVimFault(&types.ToolsUnavailable{})},
 		"the grace period is over":   {mode: try, err: fmt.Errorf("x: %w", &guestTimeoutError{context.DeadlineExceeded}), forced: true},
-		"the answer was lost":        {mode: try, err: fmt.Errorf("asking the guest: %w", io.EOF)},
-		"a proxy answered":           {mode: try, err: &vimfault.UnavailableError{StatusCode: 504}},
-		"the host did not answer":    {mode: try, err: soap.WrapVimFault(&types.HostCommunication{})},
+		"the response was lost":      {mode: try, err: fmt.Errorf("asking the guest: %w", io.EOF)},
+		"a proxy responded":          {mode: try, err: &vimfault.UnavailableError{StatusCode: 504}},
+		"the host did not respond":   {mode: try, err: soap.WrapVimFault(&types.HostCommunication{})},
 		"a migration is running":     {mode: try, err: soap.WrapVimFault(&types.TaskInProgress{})},
 		"the caller stopped waiting": {mode: try, err: context.Canceled, ended: true},
 	} {

@@ -19,7 +19,7 @@ import (
 // promoteDescriptionID is the description ID of vCenter's tasks that promote disks.
 const promoteDescriptionID = "VirtualMachine.promoteDisks"
 
-// Promote makes the VM's disks independent of disks elsewhere, and reports the progress in percent.
+// Promote makes the VM's disks independent of disks outside of the VM, and reports the progress in percent.
 // If an earlier process has started the promotion, Promote waits for it.
 func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, progress func(int32)) error {
 	disks := observe.LinkedDisks(a.Inventory.Get(vm))

@@ -24,8 +24,9 @@ import (
 // maxSnapshotName is vSphere's limit for the length of names, in characters.
 const maxSnapshotName = 80
 
-// Snapshot takes a snapshot that contains the persisted object record, and removes the record from
-// the VM again. It does not take a snapshot that already exists.
+// Snapshot stores the object record in the VM (observe.SnapshotRecordKey), takes a snapshot that
+// contains the record, and removes the record from the VM. If the snapshot already exists, it only
+// removes the record.
 func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider.Snapshot) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) == nil {
 		if err := a.setSnapshotRecord(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
@@ -69,7 +70,7 @@ func (a *Actor) setSnapshotRecord(ctx context.Context, vm types.ManagedObjectRef
 	})
 }
 
-// RemoveSnapshotRecord removes the snapshot record from the VM. Existing snapshots keep theirs.
+// RemoveSnapshotRecord removes the snapshot record from the VM. Existing snapshots keep their records.
 func (a *Actor) RemoveSnapshotRecord(ctx context.Context, vm types.ManagedObjectReference) error {
 	if err := a.setSnapshotRecord(ctx, vm, ""); err != nil {
 		return fmt.Errorf("removing the snapshot record from the VM: %w", err)
@@ -78,8 +79,8 @@ func (a *Actor) RemoveSnapshotRecord(ctx context.Context, vm types.ManagedObject
 }
 
 // RemoveSnapshots removes the snapshots with the object's UID, and keeps their children. There are
-// several if a request was repeated. It first removes the record from the VM: vSphere refuses that
-// while it is still taking a snapshot that an earlier process has requested.
+// several if a request was repeated. It first removes the record from the VM. This fails while
+// vSphere is still taking a snapshot that an earlier process has requested, so that this snapshot is not missed.
 func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectReference, uid ktypes.UID, id string) error {
 	if err := a.RemoveSnapshotRecord(ctx, vm); err != nil {
 		return err
@@ -126,8 +127,8 @@ func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObject
 	return err
 }
 
-// consolidate tries once to consolidate the disks after the removal of a snapshot. If it fails, a
-// condition reports that consolidation is needed.
+// consolidate tries once to consolidate the disks after the removal of a snapshot. If the attempt
+// fails, a condition reports that consolidation is needed.
 func (a *Actor) consolidate(ctx context.Context, vm types.ManagedObjectReference) {
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ConsolidateVMDisks_Task(ctx, c, &types.ConsolidateVMDisks_Task{This: vm})
@@ -156,12 +157,12 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 	if err := property.DefaultCollector(c).RetrieveOne(ctx, snapshotRef(found), []string{"config.extraConfig"}, &snapshot); err != nil {
 		return fmt.Errorf("reading snapshot %s of %s: %w", found.UniqueID, vm.Self.Value, err)
 	}
-	kept := observe.SnapshotRecordOf(snapshot.Config.ExtraConfig)
-	if kept == nil || kept.UID != to.UID {
+	record := observe.SnapshotRecordOf(snapshot.Config.ExtraConfig)
+	if record == nil || record.UID != to.UID {
 		return fmt.Errorf("snapshot %q (%s) of %s does not contain an object record, which a revert requires", to.Name, found.UniqueID, vm.Self.Value)
 	}
 	if to.Admit != nil {
-		if err := to.Admit(ctx, kept.Record); err != nil {
+		if err := to.Admit(ctx, record.Record); err != nil {
 			return err
 		}
 	}

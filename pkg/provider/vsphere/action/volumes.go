@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// DiskSlot is the disk slot of a first class disk.
+// DiskSlot is the position of a disk: a controller and a unit number.
 type DiskSlot struct {
 	// ControllerKey is the key of the controller, Unit the unit number on the controller.
 	ControllerKey, Unit int32
@@ -66,7 +66,7 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] != nil })
 }
 
-// checkNotAttached returns an error if another VM has attached the disk. vCenter versions that allow several
+// checkNotAttached returns an error if the disk is attached to another VM. vCenter versions that allow several
 // VMs to attach a disk do not check this, and the second VM cannot be powered on
 // (kubernetes-sigs/vsphere-csi-driver#3783).
 func (a *Actor) checkNotAttached(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {

@@ -20,8 +20,8 @@ import (
 // with a newer version, because hosts may have been upgraded.
 const hardwareAge = 5 * time.Minute
 
-// checkHardware returns a NotUsableError if no host of the vCenter supports the hardware version. A version of 0
-// means that the image has none.
+// checkHardware returns a NotUsableError if no host of the vCenter supports the hardware version. The version 0 means
+// that the image does not specify a version.
 func (c *Catalogue) checkHardware(ctx context.Context, version int32) error {
 	c.mu.Lock()
 	newest, at := c.newest, c.newestAt

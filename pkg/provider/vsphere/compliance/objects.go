@@ -41,8 +41,8 @@ func Objects(vm *mo.VirtualMachine) []pbmtypes.PbmServerObjectRef {
 	return out
 }
 
-// Signature returns a string that changes with the recorded policies of a virtual machine. It is empty if there are
-// none.
+// Signature returns a string that changes with the recorded policies of a virtual machine. It is empty if no policy
+// is recorded.
 func Signature(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Config == nil {
 		return ""

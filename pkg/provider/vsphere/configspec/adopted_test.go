@@ -60,7 +60,7 @@ func TestDifferences_AdoptedVMChangesOnlySpecFields(t *testing.T) {
 		change func(*Desired, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"nothing named", func(*Desired, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
+		{"an empty spec", func(*Desired, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
 		{"adopted before", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
@@ -145,7 +145,7 @@ func TestDifferences_AdoptedVolumeUsesExistingDisk(t *testing.T) {
 		want    []string
 		refused string
 	}{
-		{"as it is", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
+		{"the requested size", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"larger", at("data", "3Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid", "edit 3Gi"}, ""},
 		{"larger than requested", at("data", "1Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"at an empty position", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
@@ -153,7 +153,7 @@ func TestDifferences_AdoptedVolumeUsesExistingDisk(t *testing.T) {
 		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			disksOf(vm)[1].VDiskId = &types.ID{Id: "fcd"}
 		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
-		{"that of another volume", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
+		{"the disk of another volume", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			with(vm, observe.VolumeKey("other"), "scsi0:1")
 		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
 	} {

@@ -29,16 +29,16 @@ func TestDifferences_ReservationsFitTheRunningSize(t *testing.T) {
 		change func(*Desired, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"within the memory", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.Reservation = quantity("2Gi") },
+		{"a reservation within the memory", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.Reservation = quantity("2Gi") },
 			[]Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true}}},
-		{"for memory that waits", func(w *Desired, _ *mo.VirtualMachine) {
+		{"a reservation for memory that waits for a restart", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.Reservation = quantity("4Gi"), quantity("4Gi")
 		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "4Gi"}, {Path: "memory.reservation", Running: "0", Desired: "4Gi"}}},
-		{"for memory that is added live", func(w *Desired, vm *mo.VirtualMachine) {
+		{"a reservation for memory that is added live", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.Reservation = quantity("4Gi"), quantity("4Gi")
 			w.Effective.Memory.HotAddEnabled, vm.Config.MemoryHotAddEnabled = ptr(true), ptr(true)
 		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "4Gi", Live: true}, {Path: "memory.reservation", Running: "0", Desired: "4Gi", Live: true}}},
-		{"for CPUs that wait", func(w *Desired, vm *mo.VirtualMachine) {
+		{"a reservation for CPUs that wait for a restart", func(w *Desired, vm *mo.VirtualMachine) {
 			latencyHigh(w, vm)
 			w.Effective.CPU.Sockets, w.Effective.CPU.DedicatedCPUPlacement = 4, ptr(true)
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "4G", Desired: "8G"}}},
@@ -48,13 +48,13 @@ func TestDifferences_ReservationsFitTheRunningSize(t *testing.T) {
 			{Path: "cpu.reservation", Running: "0", Desired: "4200M", Live: true},
 			{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"dedicated CPUs and a reservation of one's own", func(w *Desired, _ *mo.VirtualMachine) {
+		{"dedicated CPUs and an explicit reservation", func(w *Desired, _ *mo.VirtualMachine) {
 			w.HostMHz, w.Effective.CPU.LatencySensitivity, w.Effective.CPU.Reservation = 2100, vmv1alpha1.LatencySensitivityHigh, quantity("3G")
 		}, []Difference{{Path: "cpu.latencySensitivity", Running: "Normal", Desired: "High"},
 			{Path: "cpu.reservation", Running: "0", Desired: "3G", Live: true},
 			{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"what pins a running VM is given up with it", func(w *Desired, vm *mo.VirtualMachine) { latencyHigh(w, vm) },
+		{"high latency sensitivity and its reservation are removed together", func(w *Desired, vm *mo.VirtualMachine) { latencyHigh(w, vm) },
 			[]Difference{{Path: "cpu.latencySensitivity", Running: "High", Desired: "Normal"},
 				{Path: "cpu.reservation", Running: "4G", Desired: "0"},
 				{Path: "memory.reservation", Running: "2Gi", Desired: "0"},
@@ -64,14 +64,14 @@ func TestDifferences_ReservationsFitTheRunningSize(t *testing.T) {
 			vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, vgpu(13000, "grid"))
 		}, []Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"pages of 1Gi", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.HugePageSize = "1Gi" },
+		{"1Gi pages", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.HugePageSize = "1Gi" },
 			[]Difference{{Path: "memory.hugePageSize", Desired: "1Gi"},
 				{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 				{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"no pages of 1Gi any more", func(_ *Desired, vm *mo.VirtualMachine) {
+		{"1Gi pages are removed", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: hugePageKey, Value: "TRUE"})
 		}, []Difference{{Path: "memory.hugePageSize", Running: "1Gi"}}},
-		{"a limit below what is reserved waits", func(w *Desired, vm *mo.VirtualMachine) {
+		{"a limit below the reservation waits for a restart", func(w *Desired, vm *mo.VirtualMachine) {
 			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(2048))}
 			w.Effective.Memory.Limit = quantity("1Gi")
 		}, []Difference{{Path: "memory.reservation", Running: "2Gi", Desired: "0", Live: true}, {Path: "memory.limit", Desired: "1Gi"}}},

@@ -42,20 +42,20 @@ func TestBlame_NamesTheFieldOfTheProperty(t *testing.T) {
 		fault types.BaseMethodFault
 		want  string
 	}{
-		"a value":                             {invalid("configSpec.guestId"), `spec.guestID "1": reconfiguring`},
-		"of a clone":                          {invalid("spec.config.guestId"), `spec.guestID "1": reconfiguring`},
-		"without a prefix":                    {invalid("numCPUs"), `spec.cpu.sockets "4": reconfiguring`},
-		"in an object":                        {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
-		"the object":                          {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
-		"that two fields set":                 {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
+		"a property":                          {invalid("configSpec.guestId"), `spec.guestID "1": reconfiguring`},
+		"a property of a clone":               {invalid("spec.config.guestId"), `spec.guestID "1": reconfiguring`},
+		"a property without a prefix":         {invalid("numCPUs"), `spec.cpu.sockets "4": reconfiguring`},
+		"a property of an object":             {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
+		"an object":                           {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
+		"a property that two fields set":      {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
 		"a long value":                        {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", maxValueLength) + `…": reconfiguring`},
 		"a device by its path":                {invalid("configSpec.deviceChange[0].device.backing"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"a device by its index":               {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"devices":                             {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
-		"as the cause":                        {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
-		"that no field sets":                  {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true"`},
+		"a fault as the cause":                {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
+		"a property that no field sets":       {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true"`},
 		"a device that is not in the request": {invalid("deviceChange[7].device"), `reconfiguring vm-1: InvalidArgument (deviceChange[7].device); the request set spec.cpu.sockets "4"`},
-		"none":                                {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
+		"no property":                         {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, diffs := manyFields()
@@ -89,7 +89,7 @@ func TestBlame_NamesAllFieldsWithoutAProperty(t *testing.T) {
 	got := AddFields(refusal(&types.NotSupported{}), spec, diffs).Error()
 	for _, want := range []string{`spec.guestID "1"`, `spec.firmware.bootloader "EFI"`, `spec.network.interfaces[eth1] "vmxnet3 on other"`, "spec.bootstrap.cloudInit"} {
 		if n := strings.Count(got, want); n != 1 {
-			t.Errorf("%q is %d times in %s", want, n, got)
+			t.Errorf("%q occurs %d times in %s", want, n, got)
 		}
 	}
 	for _, secret := range []string{"c2VjcmV0", "changed", "metadata."} {

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// compareBootDisk compares the size of the image's first disk. It also records which disk that is while a new VM
-// has no other disks, because the boot disk cannot be identified later.
+// compareBootDisk compares the size of the image's first disk. While a new VM has no other disks, it also
+// records the boot disk, because the boot disk cannot be identified later.
 func compareBootDisk(in *input) []Difference {
 	disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in))
 	if disk == nil {

@@ -29,7 +29,7 @@ const (
 	removePath = "metadata.bootstrapData"
 )
 
-// compareBootstrap compares the data that the guest configures itself with at its first boot. A running VM does not
+// compareBootstrap compares the data with which the guest configures itself at its first boot. A running VM does not
 // need a restart for it. An adopted VM has already booted: with other metadata, cloud-init would treat it as a new
 // instance.
 func compareBootstrap(in *input) []Difference {
@@ -88,7 +88,7 @@ func instanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) string {
 	return ci.InstanceID
 }
 
-// hasNewInstanceID reports whether the instance ID of the spec differs from the ID on the VM.
+// hasNewInstanceID reports whether the instance ID in the spec differs from the instance ID of the VM.
 func hasNewInstanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) bool {
 	return instanceID(in, ci) != in.extra(observe.InstanceIDKey)
 }
@@ -152,7 +152,7 @@ func refuseBootstrap(in *input, reportf func(format string, args ...any)) {
 	refuseHostName(in, reportf)
 }
 
-// removeOVFProperties removes the image's OVF properties from a new VM. cloud-init looks for them first and does
+// removeOVFProperties removes the image's OVF properties from a new VM. cloud-init searches for them first and does
 // not read guestinfo if they exist (Cluster API's provider for vSphere, issue 1746). It does not remove them from a
 // VM that has booted: with another data source, cloud-init would treat the VM as a new instance.
 func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {

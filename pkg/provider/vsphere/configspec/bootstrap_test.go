@@ -143,9 +143,9 @@ func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 		want   bool
 	}{
 		{"cloud-init has reported nothing", func(*Desired, *mo.VirtualMachine) {}, false},
-		{"Tools run, by which cloud-init is still to read", func(_ *Desired, vm *mo.VirtualMachine) { tools(vm) }, false},
+		{"Tools run, but cloud-init has not read its data", func(_ *Desired, vm *mo.VirtualMachine) { tools(vm) }, false},
 		{"cloud-init has an address", func(_ *Desired, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv4", "192.0.2.9") }, true},
-		{"cloud-init has an address of IPv6", func(_ *Desired, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
+		{"cloud-init has an IPv6 address", func(_ *Desired, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
 		{"the removal is not requested", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.RemoveAfterFirstBoot = false
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9")
@@ -192,7 +192,7 @@ func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c.Status != "True" {
 				t.Errorf("condition afterwards = %+v, want True", c)
 			}
-			// Secrets that are read again, as for a missing VM, must not be passed again.
+			// The data of Secrets that are read again, for example for a missing VM, must not be set again.
 			w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
 			applied(vm, Differences(w, vm))
 			if got := guestData(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
@@ -213,7 +213,7 @@ func TestBootstrap_IgnitionGetsItsConfiguration(t *testing.T) {
 	}
 }
 
-func TestRefused_MetadataTooLong(t *testing.T) {
+func TestRefused_RejectsTooLongMetadata(t *testing.T) {
 	w, vm := want(), have()
 	ci := cloudInitOf(&w)
 	ci.RawNetworkConfig = &vmv1alpha1.SecretKeySelector{Name: "net"}

@@ -91,7 +91,7 @@ var claimCases = []struct {
 		claims: map[string]provider.Claim{"pvc": held, "more": {VolumeID: otherID, Waiting: "in use"}}},
 	{name: "attached and must wait", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
 		claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 4 << 30, Waiting: "is being deleted"}}},
-	{name: "its disk is not known", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {Waiting: "does not exist"}}},
+	{name: "an unknown disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {Waiting: "does not exist"}}},
 	{name: "claims that were not read", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}},
 	{name: "a new VM", isNew: true, volumes: []vmv1alpha1.VirtualMachineVolume{claimed("more")}, claims: map[string]provider.Claim{"more": other}},
 	{name: "resized", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 5<<30 - 1}},
@@ -105,7 +105,7 @@ var claimCases = []struct {
 	{name: "attached by another client", have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 		vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 	}},
-	{name: "attached by hand", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held},
+	{name: "attached manually", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held},
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 		},
@@ -114,9 +114,9 @@ var claimCases = []struct {
 	{name: "renamed", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("new")}, claims: map[string]provider.Claim{"new": held},
 		want:    []Difference{{Path: "volumes[new]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("new") + "=" + heldID}},
-	{name: "another claim of the name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
+	{name: "another claim in a volume of the same name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
 		want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, asked: []string{"detach " + heldID}},
-	{name: "another claim of the name, and the first one is detached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
+	{name: "another claim in a volume of the same name, and the first claim is detached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:len(vm.Config.Hardware.Device)-1]
 		},
@@ -134,7 +134,7 @@ func TestClaims_DisksAreAttachedAndNeverDeleted(t *testing.T) {
 			w, vm := want(), have()
 			withDisks(vm)
 			if !slices.ContainsFunc(tc.volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == "data" }) {
-				setByHand(observe.VolumeKey("data"), "")(vm)
+				setManually(observe.VolumeKey("data"), "")(vm)
 			}
 			disk := withClaim(vm)
 			if tc.have != nil {
@@ -173,7 +173,7 @@ func TestClaims_DisksAreAttachedAndNeverDeleted(t *testing.T) {
 	}
 }
 
-func TestRefused_ClaimsThatOlderVCentersDoNotSupport(t *testing.T) {
+func TestRefused_RejectsClaimsThatOlderVCentersDoNotSupport(t *testing.T) {
 	at := func(change func(*vmv1alpha1.VirtualMachineVolume)) vmv1alpha1.VirtualMachineVolume {
 		v := claimed("data")
 		change(&v)
@@ -191,13 +191,13 @@ func TestRefused_ClaimsThatOlderVCentersDoNotSupport(t *testing.T) {
 			[]string{"volumes[data].bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme"}},
 		{"another bus", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, false,
 			[]string{"volumes[data].bus: a vCenter older than 9.1 attaches claims' disks only to pvscsi controllers"}},
-		{"another bus of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, true, nil},
-		{"a place", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, false,
+		{"another bus, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, true, nil},
+		{"a unit number", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, false,
 			[]string{"volumes[data]: a vCenter older than 9.1 chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset"}},
-		{"a place of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, true, nil},
+		{"a unit number, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, true, nil},
 		{"several writers", claimed("data"), provider.Claim{Shared: true}, false,
 			[]string{"volumes[data].persistentVolumeClaim: a vCenter older than 9.1 attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany"}},
-		{"several writers of a late version", claimed("data"), provider.Claim{Shared: true}, true, nil},
+		{"several writers, new vCenter", claimed("data"), provider.Claim{Shared: true}, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := want()

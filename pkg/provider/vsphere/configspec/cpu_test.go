@@ -27,7 +27,7 @@ func TestCPU_NewVMGetsCoresPerSocket(t *testing.T) {
 		{"one core", vmv1alpha1.VirtualMachineCPU{Sockets: 3, Cores: 1, Threads: 1}, 3, 1},
 		{"two cores", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, 4, 2},
 		{"threads count as cores", vmv1alpha1.VirtualMachineCPU{Sockets: 1, Threads: 2}, 2, 2},
-		{"left to vSphere", vmv1alpha1.VirtualMachineCPU{Sockets: 3}, 3, 0},
+		{"chosen by vSphere", vmv1alpha1.VirtualMachineCPU{Sockets: 3}, 3, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Spec(Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}}}, &mo.VirtualMachine{}))

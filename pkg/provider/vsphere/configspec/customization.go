@@ -14,7 +14,8 @@ import (
 )
 
 // Customization returns the guest customization of the first boot and the path of the field that requests it. It
-// returns nil if there is none. As vSphere requires, the customization has an entry for each adapter, in order.
+// returns nil if the spec requests no customization. As vSphere requires, the customization has an entry for each
+// adapter, in order.
 func Customization(want Desired) (spec *types.CustomizationSpec, path string) {
 	if want.Effective == nil || want.Effective.Bootstrap == nil {
 		return nil, ""

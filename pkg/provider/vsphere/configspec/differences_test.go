@@ -54,7 +54,7 @@ func have() *mo.VirtualMachine {
 	return vm
 }
 
-func TestDifferences_NoneBetweenEqualConfigurations(t *testing.T) {
+func TestDifferences_AreEmptyForEqualConfigurations(t *testing.T) {
 	if got := Differences(want(), have()); len(got) != 0 {
 		t.Errorf("differences = %+v, want none", got)
 	}
@@ -89,7 +89,7 @@ func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 			w.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom, Shares: ptr(int32(77))}
 		}, []Difference{{Path: "cpu.reservation", Running: "0", Desired: "2G", Live: true},
 			{Path: "cpu.shares", Running: "Normal", Desired: "77", Live: true}}},
-		{"a removed reservation falls back", func(_ *Desired, vm *mo.VirtualMachine) {
+		{"a removed reservation returns to the default", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(512))}
 		}, []Difference{{Path: "memory.reservation", Running: "512Mi", Desired: "0", Live: true}}},
 		{"firmware", func(w *Desired, _ *mo.VirtualMachine) {
@@ -98,7 +98,7 @@ func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 			{Path: "firmware.uuid", Desired: "cd"}}},
 		{"renamed", func(_ *Desired, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
-		{"made without its owner", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
+		{"created without its owner", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
 			[]Difference{{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}, {Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}}},
 		{"hardware version", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
 			[]Difference{{Path: "minHardwareVersion", Running: "19", Desired: "21"}}},
@@ -122,7 +122,7 @@ func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 	}
 }
 
-func TestSpec_OfACreateSetsTheDesiredValues(t *testing.T) {
+func TestSpec_SetsTheDesiredValuesOfACreate(t *testing.T) {
 	w := want()
 	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config")}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}

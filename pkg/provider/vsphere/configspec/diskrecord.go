@@ -13,8 +13,8 @@ import (
 )
 
 // recordDisks records the UUIDs of the boot disk, the volumes' disks and the disks that the VM was created with.
-// Older versions recorded a disk only by its slot. Such a disk may have been replaced since. It is recorded only if
-// its file is in the VM's own directory.
+// Older versions recorded a disk only by its slot. The disk in the slot may have been replaced since then. Its UUID is
+// recorded only if its file is in the VM's own directory.
 func recordDisks(in *input) []Difference {
 	var out []Difference
 	recorded, attached := observe.DiskRecords(in.vm), attachedDisks(in)

@@ -28,21 +28,21 @@ func TestRecordDisks(t *testing.T) {
 		changes []func(*Desired, *mo.VirtualMachine)
 		want    []string
 	}{
-		"of an older version":                    {nil, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"in the directory of another VM":         {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
-		"of the VM, placed on another datastore": {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds2] web_1/web.vmdk")}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"of another VM, on another datastore":    {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds2] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
-		"added just now, in any directory":       {[]func(*Desired, *mo.VirtualMachine){file(2001, "[vsan] 4a3f/web.vmdk"), record("scsi0:1", observe.DiskCreated)}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"of a VM that is being created":          {[]func(*Desired, *mo.VirtualMachine){file(2000, "[vsan] 4a3f/web.vmdk"), func(w *Desired, _ *mo.VirtualMachine) { w.New = true }}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"recorded":                               {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "BOOT-UUID"), record("scsi0:1", "data-uuid")}, nil},
-		"recorded, and replaced by another":      {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "old-uuid")}, nil},
-		"without a UUID that can be read": {[]func(*Desired, *mo.VirtualMachine){func(_ *Desired, vm *mo.VirtualMachine) {
+		"disks of an older version":                    {nil, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"a disk in the directory of another VM":        {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
+		"a disk of the VM on another datastore":        {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds2] web_1/web.vmdk")}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"a disk of another VM on another datastore":    {[]func(*Desired, *mo.VirtualMachine){file(2001, "[ds2] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
+		"a new disk in any directory":                  {[]func(*Desired, *mo.VirtualMachine){file(2001, "[vsan] 4a3f/web.vmdk"), record("scsi0:1", observe.DiskCreated)}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"a disk of a VM that is being created":         {[]func(*Desired, *mo.VirtualMachine){file(2000, "[vsan] 4a3f/web.vmdk"), func(w *Desired, _ *mo.VirtualMachine) { w.New = true }}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"recorded":                                     {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "BOOT-UUID"), record("scsi0:1", "data-uuid")}, nil},
+		"a recorded disk that was replaced by another": {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "old-uuid")}, nil},
+		"a disk without a readable UUID": {[]func(*Desired, *mo.VirtualMachine){func(_ *Desired, vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Uuid = ""
 		}}, []string{"scsi0:0=boot-uuid"}},
-		"of a volume that is added in a used slot": {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "data-uuid"), record("scsi0:2", "old-uuid"), func(w *Desired, _ *mo.VirtualMachine) {
+		"a volume that is added in a used slot": {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "data-uuid"), record("scsi0:2", "old-uuid"), func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("new", "1Gi", ""))
 		}}, []string{"scsi0:2=created"}},
-		"of a volume that is removed with its disk": {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "data-uuid"), func(w *Desired, vm *mo.VirtualMachine) {
+		"a volume that is removed with its disk": {[]func(*Desired, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "data-uuid"), func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = nil
 			recordKey(vm, observe.ReclaimKey("data"), "Delete data-uuid")
 		}}, []string{"scsi0:1="}},

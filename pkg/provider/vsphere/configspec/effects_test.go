@@ -49,7 +49,7 @@ func effectiveOf(t *testing.T, fields string) *vmv1alpha1.VirtualMachineInstance
 	return out
 }
 
-// The announced effects of a refresh must match the comparison with the hardware. Both are computed for the same
+// The effects in the preview of a refresh must match the comparison with the VM. The test computes both for the same
 // change.
 func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 	const small = `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`
@@ -63,19 +63,19 @@ func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 		"a higher ceiling": {`cpu: {sockets: 1, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 1Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 8, maxSockets: 16, hotAddEnabled: true}, memory: {guest: 16Gi, maxGuest: 32Gi, hotAddEnabled: true}`},
 		"allocations": {small, `cpu: {sockets: 2, hotAddEnabled: true, reservation: 1G, limit: 2G, shares: {level: High}}, memory: {guest: 4Gi, reservation: 1Gi, limit: 4Gi, shares: {level: Low}, hotAddEnabled: true}`},
-		"dedicated and back": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 1Gi}`,
+		"dedicated CPUs are removed": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 1Gi}`,
 			`cpu: {sockets: 2, reservation: 1G}, memory: {guest: 4Gi, reservation: 2Gi}`},
-		"dedicated by another name": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi}`,
+		"dedicated CPUs by latency sensitivity": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi}`,
 			`cpu: {sockets: 2, latencySensitivity: High, exposeVNUMA: true}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 2Mi}`},
 		"pinned memory that grows": {`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 8Gi, reservation: 8Gi, maxGuest: 8Gi, hotAddEnabled: true}`},
 		"firmware":                           {small + `, firmware: {bootloader: BIOS}, guestID: a`, small + `, firmware: {bootloader: EFI, secureBoot: true}, guestID: b, minHardwareVersion: 21`},
 		"firmware not changed":               {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
-		"firmware, in words":                 {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
+		"firmware with explicit values":      {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
 		"unsupported fields":                 {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
 		"switches":                           {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
 		"an additional device":               {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
-		"an interface in front":              {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: first}, {name: eth0}]}`},
+		"a new first interface":              {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: first}, {name: eth0}]}`},
 		"a removed interface":                {small + `, network: {interfaces: [{name: eth0}, {name: eth1}]}`, small + `, network: {interfaces: [{name: eth1}]}`},
 		"another network":                    {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, network: other}]}`},
 		"another model":                      {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small + `, network: {interfaces: [{name: eth0, model: vmxnet3}]}`},

@@ -50,19 +50,19 @@ func TestNetworkConfig_MatchesAdaptersByMACAddress(t *testing.T) {
 		want   string
 	}{
 		{"the documented example", func(*Desired, *mo.VirtualMachine) {}, documented},
-		{"an interface without settings is brought up too", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[1].DHCP4 = nil }, documented},
+		{"an interface without settings is also configured", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[1].DHCP4 = nil }, documented},
 		{"a new VM has no addresses yet", func(_ *Desired, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, ""},
-		{"a new VM with addresses of the user's", func(w *Desired, vm *mo.VirtualMachine) {
+		{"a new VM with MAC addresses from the spec", func(w *Desired, vm *mo.VirtualMachine) {
 			*vm = mo.VirtualMachine{}
 			w.Effective.Network.Interfaces = w.Effective.Network.Interfaces[:1]
 			w.Effective.Network.Nameservers, w.Effective.Network.SearchDomains = nil, []string{"example.com"}
 			w.Effective.Network.Interfaces[0].MACAddress = "00:50:56:AA:BB:CC"
 		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:aa:bb:cc"},"nameservers":{"search":["example.com"]},"set-name":"eth0"}},"version":2}`},
-		{"an adapter that is still to be added", func(_ *Desired, vm *mo.VirtualMachine) {
+		{"an adapter that is not added yet", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
 		}, ""},
-		{"an adapter that is still to be replaced", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Model = "e1000" }, ""},
-		{"a name that Linux does not take", func(w *Desired, vm *mo.VirtualMachine) {
+		{"an adapter that is not replaced yet", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Model = "e1000" }, ""},
+		{"an invalid interface name in Linux", func(w *Desired, vm *mo.VirtualMachine) {
 			recorded(vm, "the-first-of-them=4000,eth1=4001")
 			w.Effective.Network.Nameservers = nil
 			w.Effective.Network.Interfaces[0] = vmv1alpha1.VirtualMachineNetworkInterface{Name: "the-first-of-them"}
@@ -105,9 +105,9 @@ func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 		want   bool
 	}{
 		{"a new VM", func(_ *Desired, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, true},
-		{"a new VM that has them all the same", func(w *Desired, _ *mo.VirtualMachine) { w.New = true }, true},
-		{"a new VM that has none", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
-		{"a VM that has started with them", func(*Desired, *mo.VirtualMachine) {}, false},
+		{"a new VM that has the properties", func(w *Desired, _ *mo.VirtualMachine) { w.New = true }, true},
+		{"a new VM without properties", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
+		{"a VM that has booted with the properties", func(*Desired, *mo.VirtualMachine) {}, false},
 		{"requested", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.VAppConfig = &vmv1alpha1.VAppConfigBootstrap{}
 			*vm = mo.VirtualMachine{}

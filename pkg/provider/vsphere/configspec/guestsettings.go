@@ -210,7 +210,7 @@ func recordGuestSettings(in *input) Difference {
 	case unread:
 		given := givenSettings(in)
 		if len(given) == 0 {
-			return Difference{} // An older version created the VM: see Lacking.
+			return Difference{} // An older version created the VM; see MissingRecords.
 		}
 		for path := range given {
 			if !inMetadata(path) {
@@ -263,8 +263,8 @@ func GuestNetwork(want Desired, vm *mo.VirtualMachine, observed *vmv1alpha1.Virt
 	return c
 }
 
-// describeUnappliedSettings describes the settings that the guest does not have: the spec's value, the value at the first
-// boot and the required action. It returns an empty string if there are none.
+// describeUnappliedSettings describes the settings that the guest does not have: the spec's value, the value at the
+// first boot and the required action. It returns an empty string if the guest has all settings.
 func describeUnappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
 	all := maps.Clone(requested)
 	maps.Copy(all, given)
@@ -297,8 +297,8 @@ func describeUnappliedSettings(in *input, requested, given guestSettings, observ
 	return conditions.JoinLimited(out, "; ") + "; to apply it, recreate the virtual machine"
 }
 
-// isOfSpec returns false for a setting of an interface that is no longer in the spec, because its adapter is
-// removed.
+// isOfSpec reports whether a setting still applies. It returns false for a setting of an interface that is no longer in
+// the spec, because the adapter is removed.
 func isOfSpec(in *input, path string) bool {
 	interfaces := interfacesOf(in.Effective)
 	name, isInterface := strings.CutPrefix(path, interfacesPath)

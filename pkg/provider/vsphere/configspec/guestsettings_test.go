@@ -170,7 +170,7 @@ func TestGuestNetwork_FollowsTheSpecUntilTheGuestHasReadItsData(t *testing.T) {
 	w.Effective.Network.HostName = "ip-a"
 	vm := booted(&w)
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
-	setByHand(observe.CloudInitRead[0], "")(vm)
+	setManually(observe.CloudInitRead[0], "")(vm)
 	w.Effective.Network.HostName, ci.CloudConfig = "ip-b", "two"
 	w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"}
 	applied(vm, Differences(w, vm))

@@ -94,8 +94,8 @@ const GuestSettingsSchema = 2
 // added once.
 //
 //   - Schema 1 added the adapter record. Earlier versions wrote it only with another change of the VM.
-//   - GuestSettingsSchema added the settings that the guest received. For an existing VM those of the spec are
-//     recorded, because the original settings are not known.
+//   - GuestSettingsSchema added the settings that the guest received. For an existing VM, the settings
+//     in the spec are recorded, because the original settings are not known.
 func MissingRecords(want Desired, vm *mo.VirtualMachine, since int) []Difference {
 	if want.Effective == nil || vm.Config == nil {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// setByHand returns a function that sets extraConfig keys.
-func setByHand(keysAndValues ...string) func(*mo.VirtualMachine) {
+// setManually returns a function that sets extraConfig keys.
+func setManually(keysAndValues ...string) func(*mo.VirtualMachine) {
 	return func(vm *mo.VirtualMachine) {
 		for n := 0; n < len(keysAndValues); n += 2 {
 			option := &types.OptionValue{Key: keysAndValues[n], Value: keysAndValues[n+1]}
@@ -30,55 +30,55 @@ func setByHand(keysAndValues ...string) func(*mo.VirtualMachine) {
 	}
 }
 
-// configByHand returns a function that changes the configuration.
-func configByHand(change func(*types.VirtualMachineConfigInfo)) func(*mo.VirtualMachine) {
+// configManually returns a function that changes the configuration.
+func configManually(change func(*types.VirtualMachineConfigInfo)) func(*mo.VirtualMachine) {
 	return func(vm *mo.VirtualMachine) { change(vm.Config) }
 }
 
-// removeByHand removes the devices of a kind.
-func removeByHand[T any](vm *mo.VirtualMachine) {
+// removeManually removes the devices of a kind.
+func removeManually[T any](vm *mo.VirtualMachine) {
 	vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { _, is := d.(T); return is })
 }
 
-// byHandFields contains a manual change for each table field that vSphere supports.
-var byHandFields = map[string]func(*mo.VirtualMachine){
-	hardware.CPUSockets:     configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCPU = 8 }),
-	hardware.CPUCores:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCoresPerSocket = ptr(int32(1)) }),
-	hardware.CPUHotAdd:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuHotAddEnabled = ptr(false) }),
-	hardware.CPULatency:     configByHand(func(c *types.VirtualMachineConfigInfo) { c.LatencySensitivity = nil }),
-	hardware.CPUReservation: configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Reservation = ptr(int64(1)) }),
-	hardware.CPULimit:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Limit = ptr(int64(-1)) }),
-	hardware.CPUShares: configByHand(func(c *types.VirtualMachineConfigInfo) {
+// manualFields contains a manual change for each table field that vSphere supports.
+var manualFields = map[string]func(*mo.VirtualMachine){
+	hardware.CPUSockets:     configManually(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCPU = 8 }),
+	hardware.CPUCores:       configManually(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCoresPerSocket = ptr(int32(1)) }),
+	hardware.CPUHotAdd:      configManually(func(c *types.VirtualMachineConfigInfo) { c.CpuHotAddEnabled = ptr(false) }),
+	hardware.CPULatency:     configManually(func(c *types.VirtualMachineConfigInfo) { c.LatencySensitivity = nil }),
+	hardware.CPUReservation: configManually(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Reservation = ptr(int64(1)) }),
+	hardware.CPULimit:       configManually(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Limit = ptr(int64(-1)) }),
+	hardware.CPUShares: configManually(func(c *types.VirtualMachineConfigInfo) {
 		c.CpuAllocation.Shares = &types.SharesInfo{Level: types.SharesLevelLow}
 	}),
-	hardware.MemoryGuest:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.MemoryMB = 512 }),
-	hardware.MemoryHotAdd:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryHotAddEnabled = ptr(false) }),
-	hardware.MemoryHugePages:   setByHand(hugePageKey, "FALSE"),
-	hardware.MemoryReservation: configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Reservation = ptr(int64(1)) }),
-	hardware.MemoryLocked:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryReservationLockedToMax = ptr(false) }),
-	hardware.MemoryLimit:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Limit = ptr(int64(-1)) }),
-	hardware.MemoryShares: configByHand(func(c *types.VirtualMachineConfigInfo) {
+	hardware.MemoryGuest:       configManually(func(c *types.VirtualMachineConfigInfo) { c.Hardware.MemoryMB = 512 }),
+	hardware.MemoryHotAdd:      configManually(func(c *types.VirtualMachineConfigInfo) { c.MemoryHotAddEnabled = ptr(false) }),
+	hardware.MemoryHugePages:   setManually(hugePageKey, "FALSE"),
+	hardware.MemoryReservation: configManually(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Reservation = ptr(int64(1)) }),
+	hardware.MemoryLocked:      configManually(func(c *types.VirtualMachineConfigInfo) { c.MemoryReservationLockedToMax = ptr(false) }),
+	hardware.MemoryLimit:       configManually(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Limit = ptr(int64(-1)) }),
+	hardware.MemoryShares: configManually(func(c *types.VirtualMachineConfigInfo) {
 		c.MemoryAllocation.Shares = &types.SharesInfo{Level: types.SharesLevelHigh}
 	}),
-	hardware.Bootloader:           configByHand(func(c *types.VirtualMachineConfigInfo) { c.Firmware = "bios" }),
-	hardware.SecureBoot:           configByHand(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.EfiSecureBootEnabled = ptr(false) }),
-	hardware.BIOSUUID:             configByHand(func(c *types.VirtualMachineConfigInfo) { c.Uuid = "bb" }),
-	hardware.HardwareVersion:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.Version = "vmx-18" }),
-	hardware.GuestID:              configByHand(func(c *types.VirtualMachineConfigInfo) { c.GuestId = "other" }),
-	hardware.StorageClass:         setByHand(observe.HomePolicyKey, "3"),
-	hardware.BootDiskSize:         func(vm *mo.VirtualMachine) { shrinkByHand(diskOfVM(vm, 2000)) },
-	hardware.BootDiskStorageClass: setByHand(observe.BootDiskPolicyKey, "3"),
-	hardware.BootOrder:            configByHand(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.BootOrder = nil }),
-	hardware.GPUs:                 removeByHand[*types.VirtualPCIPassthrough],
-	hardware.HostDevices:          removeByHand[*types.VirtualPCIPassthrough],
-	hardware.TPM:                  removeByHand[*types.VirtualTPM],
-	hardware.DisableHotplug:       setByHand(hotplugKey, "TRUE"),
-	hardware.GraphicsDevice:       setByHand(videoKey, "TRUE"),
-	hardware.SerialConsole:        removeByHand[*types.VirtualSerialPort],
+	hardware.Bootloader:           configManually(func(c *types.VirtualMachineConfigInfo) { c.Firmware = "bios" }),
+	hardware.SecureBoot:           configManually(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.EfiSecureBootEnabled = ptr(false) }),
+	hardware.BIOSUUID:             configManually(func(c *types.VirtualMachineConfigInfo) { c.Uuid = "bb" }),
+	hardware.HardwareVersion:      configManually(func(c *types.VirtualMachineConfigInfo) { c.Version = "vmx-18" }),
+	hardware.GuestID:              configManually(func(c *types.VirtualMachineConfigInfo) { c.GuestId = "other" }),
+	hardware.StorageClass:         setManually(observe.HomePolicyKey, "3"),
+	hardware.BootDiskSize:         func(vm *mo.VirtualMachine) { shrinkManually(diskOfVM(vm, 2000)) },
+	hardware.BootDiskStorageClass: setManually(observe.BootDiskPolicyKey, "3"),
+	hardware.BootOrder:            configManually(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.BootOrder = nil }),
+	hardware.GPUs:                 removeManually[*types.VirtualPCIPassthrough],
+	hardware.HostDevices:          removeManually[*types.VirtualPCIPassthrough],
+	hardware.TPM:                  removeManually[*types.VirtualTPM],
+	hardware.DisableHotplug:       setManually(hotplugKey, "TRUE"),
+	hardware.GraphicsDevice:       setManually(videoKey, "TRUE"),
+	hardware.SerialConsole:        removeManually[*types.VirtualSerialPort],
 }
 
-// byHandDevices are manual changes of adapters, disks and drives, with the path that reports them.
-var byHandDevices = map[string]struct {
+// manualDevices are manual changes of adapters, disks and drives, with the path that reports them.
+var manualDevices = map[string]struct {
 	path   string
 	change func(*mo.VirtualMachine)
 }{
@@ -90,33 +90,33 @@ var byHandDevices = map[string]struct {
 	"an adapter that was disconnected": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) {
 		adapterOf(vm).Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true}
 	}},
-	"no adapter":                 {hardware.Interface("eth0"), removeByHand[types.BaseVirtualEthernetCard]},
-	"a non-persistent disk":      {hardware.Volume("data"), modeByHand(2001, types.VirtualDiskModeIndependent_nonpersistent)},
-	"an undoable disk":           {hardware.Volume("data"), modeByHand(2001, types.VirtualDiskModeUndoable)},
-	"a non-persistent boot disk": {"bootDisk", modeByHand(2000, types.VirtualDiskModeIndependent_nonpersistent)},
+	"no adapter":                 {hardware.Interface("eth0"), removeManually[types.BaseVirtualEthernetCard]},
+	"a non-persistent disk":      {hardware.Volume("data"), modeManually(2001, types.VirtualDiskModeIndependent_nonpersistent)},
+	"an undoable disk":           {hardware.Volume("data"), modeManually(2001, types.VirtualDiskModeUndoable)},
+	"a non-persistent boot disk": {"bootDisk", modeManually(2000, types.VirtualDiskModeIndependent_nonpersistent)},
 	"a disk on another bus": {hardware.Volume("data") + ".bus", func(vm *mo.VirtualMachine) {
 		sata := &types.VirtualAHCIController{}
 		sata.Key = 15000
 		vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, sata)
 		diskOfVM(vm, 2001).ControllerKey = 15000
-		setByHand(observe.VolumeKey("data"), "sata0:1")(vm)
+		setManually(observe.VolumeKey("data"), "sata0:1")(vm)
 	}},
-	"a smaller disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) { shrinkByHand(diskOfVM(vm, 2001)) }},
+	"a smaller disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) { shrinkManually(diskOfVM(vm, 2001)) }},
 	"a removed disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) {
 		vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { return d.GetVirtualDevice().Key == 2001 })
 	}},
-	"a removed drive": {hardware.Volume("iso"), removeByHand[*types.VirtualCdrom]},
+	"a removed drive": {hardware.Volume("iso"), removeManually[*types.VirtualCdrom]},
 	"another medium":  {hardware.Volume("iso"), func(vm *mo.VirtualMachine) { insert(devicesOf[*types.VirtualCdrom](vm)[0], "[ds] other.iso", true) }},
 }
 
-// shrinkByHand changes a disk's size to 1Gi.
-func shrinkByHand(disk *types.VirtualDisk) { disk.CapacityInBytes, disk.CapacityInKB = 1<<30, 1<<20 }
+// shrinkManually changes a disk's size to 1Gi.
+func shrinkManually(disk *types.VirtualDisk) { disk.CapacityInBytes, disk.CapacityInKB = 1<<30, 1<<20 }
 
 func adapterOf(vm *mo.VirtualMachine) *types.VirtualEthernetCard {
 	return observe.EthernetCards(vm)[0].GetVirtualEthernetCard()
 }
 
-func modeByHand(disk int32, mode types.VirtualDiskMode) func(*mo.VirtualMachine) {
+func modeManually(disk int32, mode types.VirtualDiskMode) func(*mo.VirtualMachine) {
 	return func(vm *mo.VirtualMachine) {
 		diskOfVM(vm, disk).Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode = string(mode)
 	}
@@ -180,7 +180,7 @@ func setByReconfiguration(vm *mo.VirtualMachine, spec *types.VirtualMachineConfi
 		}
 	}
 	for _, o := range spec.ExtraConfig {
-		setByHand(o.GetOptionValue().Key, o.GetOptionValue().Value.(string))(vm)
+		setManually(o.GetOptionValue().Key, o.GetOptionValue().Value.(string))(vm)
 	}
 	setScalars(vm.Config, spec)
 }
@@ -249,25 +249,25 @@ func TestHardware_ManualChangeIsCorrectedOrReported(t *testing.T) {
 	}
 	for i := range hardware.Fields {
 		f := &hardware.Fields[i]
-		switch change, ok := byHandFields[f.Path]; {
+		switch change, ok := manualFields[f.Path]; {
 		case f.Property == "": // vSphere does not support it.
 		case !ok:
-			t.Errorf("%s has no manual change in byHandFields", f.Path)
+			t.Errorf("%s has no manual change in manualFields", f.Path)
 		default:
 			check(f.Path, change)
 		}
 	}
-	for name, tc := range byHandDevices {
+	for name, tc := range manualDevices {
 		t.Run(name, func(t *testing.T) { check(tc.path, tc.change) })
 	}
 }
 
 func TestHardware_AdoptedVMKeepsManualChangesOfUnsetFields(t *testing.T) {
 	changes := map[string]func(*mo.VirtualMachine){}
-	for path, change := range byHandFields {
+	for path, change := range manualFields {
 		changes[path] = change
 	}
-	for name, tc := range byHandDevices {
+	for name, tc := range manualDevices {
 		changes[name] = tc.change
 	}
 	for name, change := range changes {
@@ -278,9 +278,9 @@ func TestHardware_AdoptedVMKeepsManualChangesOfUnsetFields(t *testing.T) {
 		vm.Config.ExtraConfig = slices.DeleteFunc(vm.Config.ExtraConfig, func(o types.BaseOptionValue) bool {
 			return strings.HasPrefix(o.GetOptionValue().Key, "slipway.") && o.GetOptionValue().Key != ownerKey
 		})
-		setByHand(observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")(vm)
+		setManually(observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")(vm)
 		change(vm)
-		setByHand(observe.VolumeKey("data"), "")(vm)
+		setManually(observe.VolumeKey("data"), "")(vm)
 		for _, path := range reportedPaths(w, vm) {
 			if !strings.HasPrefix(path, "metadata.") {
 				t.Errorf("%s: compared for an adopted VM whose spec does not set it: %s", name, path)

@@ -296,8 +296,8 @@ func condition(p *plan.Plan, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// happens returns the outcome of a row's change in a state.
-func (r *matrixRow) happens(t *testing.T, state string) (outcome, string) {
+// outcomeIn returns the outcome of a row's change in a state.
+func (r *matrixRow) outcomeIn(t *testing.T, state string) (outcome, string) {
 	t.Helper()
 	before, after := r.specs(t)
 	if errs := validation.ValidateVirtualMachine(before); len(errs) > 0 {
@@ -308,7 +308,7 @@ func (r *matrixRow) happens(t *testing.T, state string) (outcome, string) {
 	}
 	vm := r.created(t, before)
 	if state != "off" {
-		setByHand(observe.CloudInitRead[0], "192.0.2.5")(vm)
+		setManually(observe.CloudInitRead[0], "192.0.2.5")(vm)
 	}
 	if state == "running" {
 		vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
@@ -344,12 +344,12 @@ func (r *matrixRow) happens(t *testing.T, state string) (outcome, string) {
 	case names(required, path):
 		return restarts, all
 	case p.Operation != nil && p.Operation.Kind == driver.KindReconfigure:
-		return "a reconfiguration that does not name it", all
+		return "a reconfiguration that does not name the field", all
 	case strings.Contains(config.Message, "not applied: ") && names(config.Message, r.path),
 		slices.ContainsFunc(validation.VirtualMachineWarnings(&after.Spec, nil), func(w string) bool { return names(w, r.path) }):
 		return warned, all
 	case texts(was.Conditions) != texts(p.Conditions):
-		return "conditions that do not name it", all
+		return "conditions that do not name the field", all
 	}
 	return elsewhere, all
 }
@@ -369,7 +369,7 @@ func TestFieldMatrix_EveryFieldHasAnOutcomeInEveryState(t *testing.T) {
 		t.Run(r.path+" "+r.to, func(t *testing.T) {
 			for n, state := range matrixStates {
 				want := r.outcomes[min(n, len(r.outcomes)-1)]
-				if got, why := r.happens(t, state); got != want {
+				if got, why := r.outcomeIn(t, state); got != want {
 					t.Errorf("%s: %s, want %s: %s", state, got, want, why)
 				}
 			}

@@ -43,11 +43,11 @@ func TestAdapters_FollowTheInterfaces(t *testing.T) {
 		want []string
 	}{
 		{"F148 nothing changes", []nic{eth0}, nil},
-		{"F148 an interface more is plugged, the first stays", []nic{eth0, eth1}, []string{"add -101 other"}},
+		{"F148 a new interface is added, the first adapter stays", []nic{eth0, eth1}, []string{"add -101 other"}},
 		{"F148 no interfaces: adapters are not compared", nil, nil},
 		{"F148 another network is an edit of the same adapter", []nic{eth1}, []string{"edit 4000 other"}},
-		{"F148 another model is unplugged and plugged", []nic{{Name: "eth0", Model: "e1000"}}, []string{"remove 4000 VM Network", "add -100 VM Network"}},
-		{"F148 another model and one more", []nic{{Name: "eth0", Model: "e1000"}, eth1}, []string{"remove 4000 VM Network", "add -100 VM Network", "add -101 other"}},
+		{"F148 another model replaces the adapter", []nic{{Name: "eth0", Model: "e1000"}}, []string{"remove 4000 VM Network", "add -100 VM Network"}},
+		{"F148 another model and a new interface", []nic{{Name: "eth0", Model: "e1000"}, eth1}, []string{"remove 4000 VM Network", "add -100 VM Network", "add -101 other"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
@@ -59,7 +59,7 @@ func TestAdapters_FollowTheInterfaces(t *testing.T) {
 			}
 		})
 	}
-	t.Run("F148 a disabled network unplugs all", func(t *testing.T) {
+	t.Run("F148 a disabled network removes all adapters", func(t *testing.T) {
 		w := want()
 		w.Effective.Network.Disabled = true
 		changes := Spec(Differences(w, have())).DeviceChange
@@ -70,7 +70,7 @@ func TestAdapters_FollowTheInterfaces(t *testing.T) {
 }
 
 // An adapter stays with its interface, regardless of the position in the list and of other changes to the VM.
-func TestAdapters_InterfaceKeepsItsAdapter(t *testing.T) {
+func TestAdapters_StayWithTheirInterfaces(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1, first := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}, nic{Name: "first"}
 	for _, tc := range []struct {
@@ -84,24 +84,24 @@ func TestAdapters_InterfaceKeepsItsAdapter(t *testing.T) {
 		live, later []string
 		record      string
 	}{
-		{"a new one in front of it", "eth0=4000", nil, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
+		{"a new interface in front of another", "eth0=4000", nil, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
 		{"in another order", "eth0=4000,eth1=4001", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
-		{"the first of two is removed", "eth0=4000,eth1=4001", nil, []string{"VM Network", "other"}, []nic{eth1}, []string{"remove 4000 VM Network"}, nil, "eth1=4001"},
+		{"the first of two interfaces is removed", "eth0=4000,eth1=4001", nil, []string{"VM Network", "other"}, []nic{eth1}, []string{"remove 4000 VM Network"}, nil, "eth1=4001"},
 		{"another network", "eth0=4000,eth1=4001", nil, []string{"VM Network", "VM Network"}, []nic{eth0, eth1}, []string{"edit 4001 other"}, nil, "eth0=4000,eth1=4001"},
 		{"another model is another adapter", "eth0=4000", nil, []string{"VM Network"}, []nic{{Name: "eth0", Model: "e1000"}}, nil,
 			[]string{"remove 4000 VM Network", "add -100 VM Network"}, "eth0=new"},
-		{"another address waits", "eth0=4000", nil, []string{"VM Network"}, []nic{{Name: "eth0", MACAddress: "00:50:56:00:00:99"}}, nil, []string{"edit 4000 VM Network"}, "eth0=4000"},
+		{"another address waits for a restart", "eth0=4000", nil, []string{"VM Network"}, []nic{{Name: "eth0", MACAddress: "00:50:56:00:00:99"}}, nil, []string{"edit 4000 VM Network"}, "eth0=4000"},
 		{"a new name is another interface", "eth0=4000", nil, []string{"VM Network"}, []nic{first}, []string{"remove 4000 VM Network", "add -100 VM Network"}, nil, "first=new"},
-		{"one that was just added is not taken by another that is new", "eth0=4000,eth1=new", nil, []string{"VM Network", "other"},
+		{"an adapter that was just added is not assigned to another new interface", "eth0=4000,eth1=new", nil, []string{"VM Network", "other"},
 			[]nic{first, eth0, eth1}, []string{"add -100 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
-		{"one that was taken away by hand is added again", "eth0=4000,eth1=4001", nil, []string{"VM Network"}, []nic{eth0, eth1}, []string{"add -101 other"}, nil, "eth0=4000,eth1=new"},
-		{"one that was replaced by hand is the same in its place", "eth0=4000,eth1=4001", nil, []string{"VM Network", "VM Network"}, []nic{eth0, eth1}, []string{"edit 4001 other"}, nil, "eth0=4000,eth1=4001"},
-		{"one that was replaced by hand elsewhere", "eth0=4009", nil, []string{"VM Network"}, []nic{eth0}, nil, nil, ""},
-		{"one that was added by hand waits for a restart", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth0}, nil, []string{"remove 4001 other"}, "eth0=4000"},
-		{"one that was added by hand is the one that is listed now", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
+		{"an adapter that was removed manually is added again", "eth0=4000,eth1=4001", nil, []string{"VM Network"}, []nic{eth0, eth1}, []string{"add -101 other"}, nil, "eth0=4000,eth1=new"},
+		{"an adapter that was replaced manually, with the same key", "eth0=4000,eth1=4001", nil, []string{"VM Network", "VM Network"}, []nic{eth0, eth1}, []string{"edit 4001 other"}, nil, "eth0=4000,eth1=4001"},
+		{"an adapter that was replaced manually, with another key", "eth0=4009", nil, []string{"VM Network"}, []nic{eth0}, nil, nil, ""},
+		{"an adapter that was added manually is removed at a restart", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth0}, nil, []string{"remove 4001 other"}, "eth0=4000"},
+		{"an adapter that was added manually is used for a new interface", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
 		{"matched by address", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
-		{"an older VM, by what was reported of it", "", observe.AdapterRecord{"eth0": 4000}, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
-		{"an older VM, by its order", "", nil, []string{"VM Network", "other"}, []nic{eth0, eth1, first}, []string{"add -102 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
+		{"a VM of an older version, by the status", "", observe.AdapterRecord{"eth0": 4000}, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
+		{"a VM of an older version, by the order", "", nil, []string{"VM Network", "other"}, []nic{eth0, eth1, first}, []string{"add -102 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
 		{"the record takes precedence over the status", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
 		{"an invalid record", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
 	} {

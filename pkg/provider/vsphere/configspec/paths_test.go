@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// besideTheTable are differences that no effective spec contains: identity, records, and one-time settings.
-var besideTheTable = []string{"metadata.guest", "metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
+// notInTable are differences that no effective spec contains: identity, records, and one-time settings.
+var notInTable = []string{"metadata.guest", "metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
 
 // A path must exist on both sides or on neither.
 func TestRows_HaveTheSamePathsAsTheHardwareTable(t *testing.T) {
@@ -41,7 +41,7 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, 
 	withDisks(&mo.VirtualMachine{Config: config})
 	var found []string
 	for _, d := range Differences(want, &mo.VirtualMachine{Config: config}) {
-		if !hardware.Known(d.Path) && !slices.Contains(besideTheTable, d.Path) {
+		if !hardware.Known(d.Path) && !slices.Contains(notInTable, d.Path) {
 			t.Errorf("%s is compared with vSphere, but is not in the table of hardware fields", d.Path)
 		}
 		found = append(found, d.Path)

@@ -24,12 +24,12 @@ func TestProviderID_MustMatchTheVM(t *testing.T) {
 		refused, unapplied         []string
 	}{
 		{"none", "", mine, none, nil, nil},
-		{"that of the VM to be made", "vsphere://" + mine, mine, none, nil, nil},
+		{"the ID of the VM to be created", "vsphere://" + mine, mine, none, nil, nil},
 		{"another", "vsphere://" + other, mine, none,
 			[]string{"providerID: vsphere://" + other + " does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
-		{"of another kind", "aws:///i-1", mine, none,
+		{"another provider", "aws:///i-1", mine, none,
 			[]string{"providerID: aws:///i-1 does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
-		{"before it can be known", "vsphere://" + mine, "", none,
+		{"an unknown BIOS UUID", "vsphere://" + mine, "", none,
 			[]string{"providerID: vsphere://" + mine + " does not match the VM to be created, whose firmware.uuid vSphere chooses; to adopt an existing VM, set instanceUUID"}, nil},
 		{"matching", "vsphere://" + mine, "", made, nil, nil},
 		{"not matching", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},

@@ -75,7 +75,8 @@ func reclaimRecord(in *input, volume string) (policy vmv1alpha1.VolumeReclaimPol
 	return vmv1alpha1.VolumeReclaimPolicy(p), uuid
 }
 
-// whyStays returns why the disk of a volume that is no longer in the spec stays attached, and what to do. It
+// whyStays returns the reason why the disk of a volume that is no longer in the spec stays attached, and the required
+// action. It
 // returns an empty string if the disk is detached. The disk is deleted only if reclaimPolicy Delete was recorded
 // for this disk and no other VM uses it.
 func whyStays(in *input, volume string, disk *types.VirtualDisk) string {

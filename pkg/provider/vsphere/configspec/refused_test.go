@@ -29,7 +29,7 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*spec) {}, false, nil},
-		{"a disk that is larger", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false, nil},
+		{"a disk that is larger than requested", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false, nil},
 		{"a disk that was removed in vSphere", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,
 			[]string{"volumes[gone]: its disk was removed in vSphere: attach it again at scsi0:9, or rename the volume to get an empty disk"}},
 		{"a bus without free slot", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "ide")} }, false,
@@ -43,7 +43,7 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 		{"a disabled TPM", func(s *spec) {
 			s.Devices = &devices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}
 		}, false, nil},
-		{"names that are no devices", func(s *spec) {
+		{"invalid device names", func(s *spec) {
 			s.Devices = &devices{GPUs: []device{{Name: "g", DeviceName: "nvidia.com/TU104"}}, HostDevices: []device{{Name: "h", DeviceName: "grid"}}}
 		}, true, []string{
 			`devices.gpus[g].deviceName "nvidia.com/TU104" is not a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231`,
@@ -61,11 +61,11 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 			s.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
 			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 		}, true, nil},
-		{"a name that Windows cuts", func(s *spec) {
+		{"a name that Windows truncates", func(s *spec) {
 			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{}}}
 			s.Network.HostName = "sixteen-letters-"
 		}, true, []string{`bootstrap.sysprep: a Windows computer name has at most 15 characters, but "sixteen-letters-" has 16: set network.hostName`}},
-		{"a name that the answer file has", func(s *spec) {
+		{"a name in the answer file", func(s *spec) {
 			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}}
 			s.Network.HostName = "sixteen-letters-"
 		}, true, nil},

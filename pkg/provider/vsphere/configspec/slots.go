@@ -24,7 +24,7 @@ type slot struct {
 	added bool
 }
 
-// findSlots assigns slots to volumes that have none. problems has the reasons for volumes that get none. Volumes
+// findSlots assigns slots to volumes that have no slot. problems has the reasons for volumes that get no slot. Volumes
 // that specify their position are assigned first, so that other volumes do not occupy it.
 func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume) (assigned map[string]slot, problems map[string]string) {
 	if len(volumes) == 0 {
@@ -98,8 +98,8 @@ func findSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVol
 	return newSlot(controllers, v, buses, slots)
 }
 
-// newSlot assigns a slot on a new controller. It does not add IDE controllers, because every VM has all that are
-// possible.
+// newSlot assigns a slot on a new controller. It does not add IDE controllers, because every VM already has
+// all possible IDE controllers.
 func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool, slots limits.Slots) (slot, string) {
 	kind := busOf(v)
 	unit := int32(0)

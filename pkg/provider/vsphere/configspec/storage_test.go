@@ -101,12 +101,12 @@ func TestBootDisk_GrowsAndNeverShrinks(t *testing.T) {
 		{name: "larger", change: size("20Gi"), want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
 		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink disks)"}},
 		{name: "larger while there are snapshots", change: size("20Gi", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2000)) }),
-			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Giwhile it has snapshots or is linked to another virtual machine's disk"}},
-		{name: "one of several disks, none of which was recorded", change: size("20Gi", another),
+			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Gi while it has snapshots or is linked to another virtual machine's disk"}},
+		{name: "several disks without a recorded boot disk", change: size("20Gi", another),
 			refused: []string{"bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified"}},
-		{name: "the recorded one of several disks", change: size("20Gi", another, func(vm *mo.VirtualMachine) { recordKey(vm, observe.BootDiskKey, "scsi0:0") }),
+		{name: "the recorded boot disk of several disks", change: size("20Gi", another, func(vm *mo.VirtualMachine) { recordKey(vm, observe.BootDiskKey, "scsi0:0") }),
 			want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "the first of several while the VM is being created", change: func(w *Desired, vm *mo.VirtualMachine) {
+		{name: "the first of several disks while the VM is being created", change: func(w *Desired, vm *mo.VirtualMachine) {
 			size("20Gi", another)(w, vm)
 			recordKey(vm, observe.PendingKey, "attempt")
 			w.New, w.Attempt = true, "attempt"
@@ -166,10 +166,10 @@ func TestVolumes_AreAtTheRequestedPosition(t *testing.T) {
 		{name: "an IDE controller that the VM does not have", change: at("ide", n(1), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].bus: the virtual machine has no free slot on ide"}},
-		{name: "a controller number that the preference's bus does not have", change: at("ide", n(3), nil), want: []Difference{anywhere},
+		{name: "an invalid controller number for the preference's bus", change: at("ide", n(3), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].controllerBusNumber: ide has no controller 3; the controllers are 0 to 1"}},
-		{name: "a unit that the preference's bus does not have", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
+		{name: "an invalid unit number for the preference's bus", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
 		{name: "the position of an existing disk", change: func(w *Desired, _ *mo.VirtualMachine) {
@@ -181,7 +181,7 @@ func TestVolumes_AreAtTheRequestedPosition(t *testing.T) {
 	})
 }
 
-func TestVolumes_ProvisioningOfNewDisks(t *testing.T) {
+func TestVolumes_SetTheProvisioningOfNewDisks(t *testing.T) {
 	for want, flags := range map[vmv1alpha1.DiskProvisioning][2]string{
 		"": {"true", "unset"}, vmv1alpha1.DiskProvisioningThin: {"true", "unset"},
 		vmv1alpha1.DiskProvisioningThick: {"false", "false"}, vmv1alpha1.DiskProvisioningThickEagerZero: {"false", "true"},
@@ -200,11 +200,11 @@ func TestVolumes_ProvisioningOfNewDisks(t *testing.T) {
 		}
 	}
 	if thin, scrub := provisioningFlags("", true); thin != nil || scrub != nil {
-		t.Error("a disk with a storage policy has a provisioning of its own")
+		t.Error("a disk with a storage policy has its own provisioning")
 	}
 }
 
-func TestVolumes_RemovedFromTheSpec(t *testing.T) {
+func TestVolumes_AreReclaimedAfterTheirRemovalFromTheSpec(t *testing.T) {
 	removed := func(reclaim string, more ...func(*mo.VirtualMachine)) func(*Desired, *mo.VirtualMachine) {
 		return func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = nil
@@ -231,7 +231,7 @@ func TestVolumes_RemovedFromTheSpec(t *testing.T) {
 			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			recordKey(vm, observe.ReclaimKey("data"), "Detach other-uuid")
 		}, want: []Difference{{Path: "metadata.volumes", Running: "Detach other-uuid", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
-		{name: "and removed with it", change: func(_ *Desired, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
+		{name: "the record is removed with the reclaim policy", change: func(_ *Desired, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
 			want: []Difference{{Path: "metadata.volumes", Running: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data="}},
 		{name: "without a policy it is detached and kept", change: removed(""), want: gone, changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data="}},
 		{name: "detached", change: removed("Detach disk-uuid"), want: gone,
@@ -308,7 +308,7 @@ func TestBootOrder_ContainsDeviceKeys(t *testing.T) {
 	all := []vmv1alpha1.VirtualMachineBootDevice{{Type: "CDROM"}, {Type: "Disk"}, {Type: "Disk", Name: "data"}, {Type: "Network", Name: "eth0"}}
 	const printed = "CDROM, Disk 2000, Disk 2001, Network 4000"
 	runStorageCases(t, []storageCase{
-		{name: "of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
+		{name: "devices of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
 		{name: "unchanged", change: func(w *Desired, vm *mo.VirtualMachine) {
 			order(all...)(w, vm)
 			devices, _ := bootDevices(newInput(*w, vm))

@@ -27,17 +27,17 @@ func TestVApp_NewVMHasTheImagesOVFProperties(t *testing.T) {
 		change func(*Desired, *mo.VirtualMachine)
 		want   []string
 	}{
-		{"vSphere has left them out", func(*Desired, *mo.VirtualMachine) {}, []string{"add 0 hostname=", "add 1 password="}},
-		{"values are given", func(w *Desired, _ *mo.VirtualMachine) {
+		{"vSphere has not copied the properties", func(*Desired, *mo.VirtualMachine) {}, []string{"add 0 hostname=", "add 1 password="}},
+		{"values in the spec", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"password": "p", "more": "m"}}
 		}, []string{"add 0 hostname=", "add 1 password=p", "add 2 more=m"}},
-		{"vSphere has taken them over", func(_ *Desired, vm *mo.VirtualMachine) {
+		{"vSphere has copied the properties", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.VAppConfig = &types.VmConfigInfo{Property: []types.VAppPropertyInfo{{Key: 7, Id: "hostname"}}}
 		}, nil},
-		{"cloud-init does without", func(w *Desired, _ *mo.VirtualMachine) {
+		{"cloud-init does not need the properties", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 		}, nil},
-		{"an administrator has removed them", func(w *Desired, _ *mo.VirtualMachine) { w.New = false }, nil},
+		{"an administrator has removed the properties", func(w *Desired, _ *mo.VirtualMachine) { w.New = false }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

@@ -129,8 +129,8 @@ func editOf(spec *types.VirtualMachineConfigSpec, have *types.VirtualDisk) *type
 	return change
 }
 
-// provisioningFlags returns the provisioning fields of a backing. The default is thin, or the storage policy's setting if
-// the disk has a policy.
+// provisioningFlags returns the provisioning fields of a backing. The default is thin, or the storage policy's setting
+// if the disk has a policy.
 func provisioningFlags(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
 	switch p {
 	case vmv1alpha1.DiskProvisioningThin:
@@ -149,7 +149,8 @@ func provisioningFlags(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scru
 // bytes returns a capacity in bytes, rounded up to whole mebibytes.
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
-// refuseVolumes reports volumes that cannot be attached or resized. It returns the names of those that cannot be attached.
+// refuseVolumes reports volumes that cannot be attached or resized. It returns the names of the volumes that cannot be
+// attached.
 func refuseVolumes(in *input, reportf func(format string, args ...any)) []string {
 	if len(in.Effective.Volumes) == 0 {
 		return nil
@@ -196,7 +197,7 @@ func replacementNote(in *input, volume string) string {
 func refuseSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) > have && observe.HasParent(disk) {
 		// VMware KB 1004047: a disk with snapshots cannot be extended.
-		reportf("%s: the disk of %s cannot grow to %swhile it has snapshots or is linked to another virtual machine's disk",
+		reportf("%s: the disk of %s cannot grow to %s while it has snapshots or is linked to another virtual machine's disk",
 			path, hardware.Bytes(have), capacity)
 	}
 }

@@ -73,11 +73,11 @@ func TestVolumes_BecomeDisks(t *testing.T) {
 		{name: "larger", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "3Gi", "")},
 			want:    []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Desired: "3Gi on pvscsi", Live: true}},
 			changes: []string{"edit disk 3Gi at 1000:1 "}},
-		{name: "smaller is no difference", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")}},
+		{name: "a smaller size is ignored", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")}},
 		{name: "next to a disk that is not a volume", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
 			want:    []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.new=scsi0:2"}},
-		{name: "a new controller of another kind takes both", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "lsilogic"), volume("b", "4Gi", "lsilogic")},
+		{name: "both disks are on a new controller of another kind", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "lsilogic"), volume("b", "4Gi", "lsilogic")},
 			want: []Difference{{Path: "volumes[a]", Desired: "1Gi on lsilogic", Live: true}, {Path: "volumes[b]", Desired: "4Gi on lsilogic", Live: true}},
 			changes: []string{"add *types.VirtualLsiLogicController -201", "add disk 1Gi at -201:0 create", "add disk 4Gi at -201:1 create",
 				"slipway.volume.a=scsi1:0", "slipway.volume.b=scsi1:1"}},
@@ -94,7 +94,7 @@ func TestVolumes_BecomeDisks(t *testing.T) {
 			w, vm := want(), have()
 			withDisks(vm)
 			if !slices.ContainsFunc(tc.volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == "data" }) {
-				setByHand(observe.VolumeKey("data"), "")(vm)
+				setManually(observe.VolumeKey("data"), "")(vm)
 			}
 			w.Effective.Volumes, w.Effective.Devices = tc.volumes, tc.devices
 			got := Differences(w, vm)
@@ -134,14 +134,14 @@ func TestSlots_AreFreeAndLimited(t *testing.T) {
 		{"the bus of another kind of SCSI is taken", []observe.Controller{{Kind: "lsilogic"}}, "pvscsi", 21, nil, "scsi1:0 new"},
 		{"a full controller is followed by another", []observe.Controller{full("pvscsi", 0)}, "pvscsi", 14, nil, "scsi1:0 new"},
 		{"a paravirtual controller has 64 disks", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 14, nil, "scsi0:16"},
-		{"the last of 64", []observe.Controller{units("pvscsi", 0, 64)}, "", 14, nil, "scsi0:64"},
-		{"before version 14 it has 15", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 13, nil, "scsi1:0 new"},
-		{"of an unknown version it has 15", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 0, nil, "scsi1:0 new"},
+		{"the last of 64 units", []observe.Controller{units("pvscsi", 0, 64)}, "", 14, nil, "scsi0:64"},
+		{"a paravirtual controller has 15 disks before version 14", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 13, nil, "scsi1:0 new"},
+		{"a paravirtual controller of an unknown version has 15 disks", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 0, nil, "scsi1:0 new"},
 		{"other SCSI controllers have 15", []observe.Controller{units("lsilogicsas", 0, 16)}, "lsilogicsas", 21, nil, "scsi1:0 new"},
 		{"a unit above 15", nil, "pvscsi", 14, ptr[int32](64), "scsi0:64 new"},
 		{"a unit above 15 before version 14", nil, "pvscsi", 13, ptr[int32](16), "unitNumber: 16 cannot be used on pvscsi, whose units are 0 to 15" + newer},
-		{"a unit that no version has", nil, "pvscsi", 14, ptr[int32](65), "unitNumber: 65 cannot be used on pvscsi, whose units are 0 to 64"},
-		{"all are full", []observe.Controller{full("sata", 0), full("sata", 1), full("sata", 2), full("sata", 3)}, "sata", 21, nil,
+		{"an invalid unit number in any version", nil, "pvscsi", 14, ptr[int32](65), "unitNumber: 65 cannot be used on pvscsi, whose units are 0 to 64"},
+		{"all controllers are full", []observe.Controller{full("sata", 0), full("sata", 1), full("sata", 2), full("sata", 3)}, "sata", 21, nil,
 			"bus: the virtual machine has no free slot on sata"},
 		{"256 disks", []observe.Controller{full("pvscsi", 0), full("pvscsi", 1), full("pvscsi", 2), full("pvscsi", 3)}, "pvscsi", 14, nil,
 			"bus: the virtual machine has no free slot on pvscsi"},
@@ -167,7 +167,7 @@ func TestSlots_AreFreeAndLimited(t *testing.T) {
 }
 
 // All disks are added in one request, which needs unique keys.
-func TestVolumes_256DisksAreAdded(t *testing.T) {
+func TestVolumes_Adds256Disks(t *testing.T) {
 	for version, most := range map[string]struct{ added, refused int }{"vmx-14": {256, 0}, "vmx-13": {60, 196}} {
 		w, vm := want(), have()
 		vm.Config.Version = version

@@ -34,7 +34,7 @@ type Desired struct {
 	ImageProperties *types.VmConfigSpec
 	// Attempt is the mark that identifies a create attempt. A new VM has it until it is complete.
 	Attempt string
-	// New is true while the VM is being created. All its devices are managed then.
+	// New is true while the VM is being created. Then all its devices are managed.
 	New bool
 	// Bootstrapped is true after the bootstrap of a new VM has completed.
 	Bootstrapped bool

@@ -30,7 +30,7 @@ const cleanupTimeout = time.Minute
 
 // Creator creates vSphere VMs.
 type Creator struct {
-	// Actor runs the single operations.
+	// Actor performs the single changes.
 	Actor *action.Actor
 	// Placement resolves the folder of the namespace.
 	Placement *placement.Resolver

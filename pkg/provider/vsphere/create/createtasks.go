@@ -49,8 +49,8 @@ func (c *Creator) FindCreateTask(ctx context.Context, before time.Time) (string,
 	return "", nil
 }
 
-// mayCreate reports whether a task has not ended, started before a time and may create a VM. The names are the
-// known ones of vCenter's task list; a library deployment has several.
+// mayCreate reports whether a task has not ended, started before a time and may create a VM. The function
+// knows the names in vCenter's task list. A library deployment has several names.
 func mayCreate(info *types.TaskInfo, before time.Time) bool {
 	if info.State != types.TaskInfoStateRunning && info.State != types.TaskInfoStateQueued || info.QueueTime.After(before.Add(clockSkew)) {
 		return false

@@ -33,7 +33,7 @@ type CachedImage struct {
 	Files map[string]string
 	// Linked creates disks that are linked to the copies and contain only the differences.
 	Linked bool
-	// HadVM is true if the object had a VM before. Its files may be in a directory of the object.
+	// HadVM is true if the object had a VM before. The files of that VM may be in a directory of the object.
 	HadVM bool
 	// MissingCopyError returns the error for a missing copy.
 	MissingCopyError func(path string) error

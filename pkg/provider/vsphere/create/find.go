@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// ConflictError means that a VM of another owner blocks the operation.
+// ConflictError is returned if a VM of another owner blocks the operation.
 type ConflictError struct {
 	// Message describes the conflict.
 	Message string
@@ -55,7 +55,7 @@ func (c *Creator) find(ctx context.Context, want configspec.Desired) (bool, erro
 
 // ObservedVM is the state of an object's VM in vSphere.
 type ObservedVM struct {
-	// VM is the object's VM, nil if there is none. Whose is its owner.
+	// VM is the object's VM, nil if there is none. Ownership is its owner.
 	VM        *types.ManagedObjectReference
 	Ownership driver.Ownership
 	// Copies are VMs that have the UUIDs or the owner key of a VM whose managed object ID is not found. Each of
@@ -87,7 +87,7 @@ func (c *Creator) LookUp(ctx context.Context, n inventory.Identifiers, owner obs
 	return ObservedVM{Copies: copies}, err
 }
 
-// byInstanceUUID finds the VM of an object that had none yet. An instance UUID is unique in a vCenter.
+// byInstanceUUID finds the VM of an object that has no unique ID yet. An instance UUID is unique in a vCenter.
 func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe.Owner) (ObservedVM, error) {
 	found, err := c.byUUID(ctx, uuid, true, owner)
 	switch {
@@ -99,7 +99,7 @@ func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe
 	return found[0], nil
 }
 
-// Copies finds VMs that have the UUIDs of an object. It leaves out VMs of other objects and the VM with the managed
+// Copies finds VMs that have the UUIDs of an object. It omits VMs of other objects and the VM with the managed
 // object ID. A BIOS UUID is not unique: a VM with that UUID counts only if its owner key names the object.
 func (c *Creator) Copies(ctx context.Context, n inventory.Identifiers, owner observe.Owner) (copies []types.ManagedObjectReference, err error) {
 	for _, by := range []struct {
@@ -173,7 +173,7 @@ func (c *Creator) adoptable(ctx context.Context, vm types.ManagedObjectReference
 	if err != nil || inside {
 		return err
 	}
-	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s is not below the folder %s: move it there to adopt it", instanceUUID, path)}
+	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s is not below the folder %s: move it to that folder to adopt it", instanceUUID, path)}
 }
 
 // IsInManagedFolder reports whether a VM is below the managed folder, and returns the folder's path.

@@ -29,7 +29,7 @@ func homeName(uid string, n int) string {
 	return fmt.Sprintf("%s-%d", uid, n)
 }
 
-// makeHome creates the directory of a new VM. It removes a directory that a previous attempt has left. It keeps a
+// makeHome creates the directory of a new VM. It removes the directory of a previous attempt. It keeps a
 // directory that contains a VM or a disk that no attempt has created, and every directory if the object had a VM
 // before, because its files may be in it.
 func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Location, hadVM bool) (string, error) {
@@ -42,7 +42,7 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Locat
 		if hadVM {
 			continue
 		}
-		_, removed, err := c.removeLeft(ctx, home, name)
+		_, removed, err := c.removeAttempt(ctx, home, name)
 		if err != nil {
 			return "", err
 		}
@@ -53,16 +53,16 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Locat
 	return "", fmt.Errorf("datastore %s has %d directories with the UID %s of virtual machines that are not in the inventory", home.Name, maxHomes, uid)
 }
 
-// removeLeft removes the directory that an attempt has left, unless it contains a VM or a disk that no attempt has
+// removeAttempt removes the directory of an earlier attempt, unless it contains a VM or a disk that no attempt has
 // created.
-func (c *Creator) removeLeft(ctx context.Context, home datastore.Location, name string) (there, removed bool, err error) {
+func (c *Creator) removeAttempt(ctx context.Context, home datastore.Location, name string) (exists, removed bool, err error) {
 	dir, err := c.files().Find(ctx, home, name)
 	if err != nil {
 		return false, false, err
 	}
-	files, there, err := c.files().Files(ctx, home, dir)
-	if err != nil || !there || hasVM(files) {
-		return there, false, err
+	files, exists, err := c.files().Files(ctx, home, dir)
+	if err != nil || !exists || hasVM(files) {
+		return exists, false, err
 	}
 	if disk := foreignDisk(files); disk != "" {
 		klog.FromContext(ctx).Info("Keeping the directory of a deleted vSphere VM, because it contains a disk that no create attempt has created", "directory", dir, "disk", disk)
@@ -97,7 +97,7 @@ func hasVM(files []types.BaseFileInfo) bool {
 }
 
 // RemoveLeftovers removes files that attempts to create the object's VM have left, and files of a destroyed VM of
-// the object. It searches the datastores of the zone, or only the datastores with the name only. The VM itself must
+// the object. It searches the datastores of the zone, or only the datastores whose name is only. The VM itself must
 // not exist.
 func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 	homes, err := c.homes(ctx, only)
@@ -107,11 +107,11 @@ func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 	var errs []error
 	for _, home := range homes {
 		for n := range maxHomes {
-			there, _, err := c.removeLeft(ctx, home, homeName(uid, n))
+			exists, _, err := c.removeAttempt(ctx, home, homeName(uid, n))
 			if err != nil {
 				errs = append(errs, err)
 			}
-			if !there {
+			if !exists {
 				break
 			}
 		}
@@ -131,8 +131,8 @@ func (c *Creator) discard(ctx context.Context, home datastore.Location, dir stri
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if !certain {
-		files, there, err := c.files().Files(ctx, home, dir)
-		if err == nil && (!there || hasVM(files)) {
+		files, exists, err := c.files().Files(ctx, home, dir)
+		if err == nil && (!exists || hasVM(files)) {
 			return
 		}
 		if err != nil {

@@ -19,10 +19,10 @@ func TestIsCreatedBy_OnlyForVMsOfTheAttempt(t *testing.T) {
 		change func(*mo.VirtualMachine)
 		want   bool
 	}{
-		"of this attempt":           {func(*mo.VirtualMachine) {}, true},
+		"a VM of this attempt":      {func(*mo.VirtualMachine) {}, true},
 		"vCenter's clock is behind": {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = new(began.Add(-time.Minute)) }, true},
 		"without a date":            {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = nil }, true},
-		"of another attempt": {func(vm *mo.VirtualMachine) {
+		"a VM of another attempt": {func(vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.PendingKey, Value: "another"}}
 		}, false},
 		"complete": {func(vm *mo.VirtualMachine) { vm.Config.ExtraConfig = nil }, false},
@@ -52,12 +52,12 @@ func TestForeignDisk_IgnoresDisksOfAnAttempt(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"nothing":                       {nil, ""},
-		"a copy":                        {[]string{"disk-0.vmdk", "disk-0-flat.vmdk", "disk-12.vmdk", "web.nvram"}, ""},
-		"one that depends on another":   {[]string{"disk-0.vmdk", "disk-0-sesparse.vmdk", "disk-0-000001.vmdk", "vmware.log"}, ""},
-		"of a volume that was detached": {[]string{"disk-0.vmdk", "web_1.vmdk", "web_1-flat.vmdk"}, "web_1.vmdk"},
-		"of a VM with such a name":      {[]string{"disk-0_1.vmdk"}, "disk-0_1.vmdk"},
-		"with its directory":            {[]string{"more/data.vmdk"}, "data.vmdk"},
+		"nothing":                              {nil, ""},
+		"a copy":                               {[]string{"disk-0.vmdk", "disk-0-flat.vmdk", "disk-12.vmdk", "web.nvram"}, ""},
+		"a disk that depends on another":       {[]string{"disk-0.vmdk", "disk-0-sesparse.vmdk", "disk-0-000001.vmdk", "vmware.log"}, ""},
+		"a disk of a volume that was detached": {[]string{"disk-0.vmdk", "web_1.vmdk", "web_1-flat.vmdk"}, "web_1.vmdk"},
+		"a disk of a VM named disk-0":          {[]string{"disk-0_1.vmdk"}, "disk-0_1.vmdk"},
+		"a disk in a subdirectory":             {[]string{"more/data.vmdk"}, "data.vmdk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var files []types.BaseFileInfo

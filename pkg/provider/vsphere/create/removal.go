@@ -33,7 +33,7 @@ const (
 
 // FindRemoval searches the task history for the task that removed the VM with a managed object ID, from shortly before
 // since. The list of recent tasks is not sufficient, because it contains only the last 200 completed tasks. It
-// returns an empty End if the history has no such task. In that case the VM may still be deleted: no task is
+// returns an empty Removal if the history has no such task. In that case the VM may still be deleted: no task is
 // recorded for the VM when its host is removed.
 func (c *Creator) FindRemoval(ctx context.Context, vm string, since time.Time) (end Removal, err error) {
 	if err := c.checkClock(ctx); err != nil {
@@ -67,7 +67,7 @@ func (c *Creator) FindRemoval(ctx context.Context, vm string, since time.Time) (
 	return end, nil
 }
 
-// endOf returns how a task ended the VM, or an empty End. The task names are from vCenter's list of descriptions.
+// endOf returns how a task removed the VM, or an empty Removal. The task names are from vCenter's list of descriptions.
 func endOf(info *types.TaskInfo, vm string) Removal {
 	if info.State != types.TaskInfoStateSuccess || info.Entity == nil || *info.Entity != (types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}) {
 		return ""

@@ -33,7 +33,7 @@ type Store struct {
 }
 
 // Make creates a top-level directory on a datastore and returns its datastore path. On a namespaced datastore the
-// path has another name. If the directory exists, it returns a FileAlreadyExists fault; see Exists.
+// path has another name. If the directory exists, it returns a FileAlreadyExists fault; see IsAlreadyExists.
 func (s *Store) Make(ctx context.Context, p Location, name string) (string, error) {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Store) Find(ctx context.Context, p Location, name string) (string, erro
 	return p.Path(path.Base(res.Returnval)), nil
 }
 
-// Files lists the files of a directory, without subdirectories. there is false if the directory does not exist.
-func (s *Store) Files(ctx context.Context, p Location, dir string) (files []types.BaseFileInfo, there bool, err error) {
+// Files lists the files of a directory, without subdirectories. exists is false if the directory does not exist.
+func (s *Store) Files(ctx context.Context, p Location, dir string) (files []types.BaseFileInfo, exists bool, err error) {
 	result, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.SearchDatastore_Task(ctx, c, &types.SearchDatastore_Task{
 			This: p.Browser, DatastorePath: dir,

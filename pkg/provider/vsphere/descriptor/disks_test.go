@@ -32,12 +32,12 @@ func TestParse_AttachesDisksToControllers(t *testing.T) {
 	const disks = `<DiskSection><Info/><Disk ovf:diskId="boot" ovf:fileRef="file1" ovf:capacity="4" ovf:capacityAllocationUnits="byte * 2^30"/>
 <Disk ovf:diskId="empty" ovf:capacity="1024"/></DiskSection>`
 	for name, tc := range map[string]struct{ sections, items, want string }{
-		"two on SCSI": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3") +
+		"two disks on SCSI": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3") +
 			device(17, 5, "AddressOnParent=1 HostResource=ovf:/disk/empty Parent=3"),
 			`boot.vmdk file1 4294967296 at 0 of *types.ParaVirtualSCSIController; "" "" 1024 at 1 of *types.ParaVirtualSCSIController`},
-		"one on IDE": {files + disks, device(5, 3, "") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3"),
+		"one disk on IDE": {files + disks, device(5, 3, "") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3"),
 			"boot.vmdk file1 4294967296 at 0 of 200"},
-		"a position that no controller has": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=40 HostResource=ovf:/disk/boot Parent=3") +
+		"an invalid unit number": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=40 HostResource=ovf:/disk/boot Parent=3") +
 			device(17, 5, "AddressOnParent=1 HostResource=ovf:/disk/empty Parent=3"), `the disks of the OVF descriptor cannot be used: `},
 		"none":                          {"", device(3, 1, ""), ""},
 		"an undefined disk":             {files + disks, device(17, 4, "HostResource=ovf:/disk/other"), `the disks of the OVF descriptor cannot be used: `},

@@ -37,7 +37,7 @@ type Image struct {
 	Description provider.ImageDescription
 }
 
-// UnusableError means that no virtual machine can be created from the descriptor.
+// UnusableError is returned if no virtual machine can be created from the descriptor.
 type UnusableError = provider.NotUsableError
 
 // parse parses a descriptor of at most maxSize bytes.

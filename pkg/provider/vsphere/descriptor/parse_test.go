@@ -67,10 +67,10 @@ func TestParse_AcceptsACollectionOfOneVM(t *testing.T) {
 func TestParse_ReturnsUnusableErrors(t *testing.T) {
 	one := `<VirtualSystem ovf:id="one"><Info/>` + hardware + `</VirtualSystem>`
 	for name, tc := range map[string]struct{ text, want string }{
-		"no XML":        {"MZ", "cannot be parsed"},
-		"several VMs":   {envelope(`<VirtualSystemCollection ovf:id="all"><Info/>` + one + one + `</VirtualSystemCollection>`), "exactly one"},
-		"no VM":         {envelope(""), "exactly one"},
-		"far too large": {envelope(one + `<!--` + strings.Repeat("x", maxSize) + `-->`), "more than 4194304 bytes"},
+		"invalid XML": {"MZ", "cannot be parsed"},
+		"several VMs": {envelope(`<VirtualSystemCollection ovf:id="all"><Info/>` + one + one + `</VirtualSystemCollection>`), "exactly one"},
+		"no VM":       {envelope(""), "exactly one"},
+		"too large":   {envelope(one + `<!--` + strings.Repeat("x", maxSize) + `-->`), "more than 4194304 bytes"},
 	} {
 		var unusable *UnusableError
 		if _, err := parse(strings.NewReader(tc.text)); !errors.As(err, &unusable) || !strings.Contains(unusable.Message, tc.want) {
@@ -83,7 +83,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-func TestParse_FailedDownloadIsNotAnUnusableError(t *testing.T) {
+func TestParse_ReturnsNoUnusableErrorForAFailedDownload(t *testing.T) {
 	var unusable *UnusableError
 	if _, err := parse(broken{}); err == nil || errors.As(err, &unusable) {
 		t.Errorf("error %v, want an error that is not an UnusableError", err)
@@ -100,7 +100,7 @@ func TestNewest_ReturnsTheNewestHardwareVersion(t *testing.T) {
 	}
 }
 
-func TestUnder_KeepsRequestedSettings(t *testing.T) {
+func TestComplete_KeepsRequestedSettings(t *testing.T) {
 	image := &Image{Config: types.VirtualMachineConfigSpec{
 		GuestId: "ubuntu64Guest", Firmware: "efi", Version: "vmx-19", NumCPUs: 1,
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo.vendor", Value: "acme"}, &types.OptionValue{Key: "disk.EnableUUID", Value: "FALSE"}},

@@ -14,17 +14,17 @@ import (
 
 // item is a library item that counts its requests.
 type item struct {
-	mu             sync.Mutex
-	content        string
-	err            error
-	looks, fetches int
+	mu                       sync.Mutex
+	content                  string
+	err                      error
+	versionRequests, fetches int
 }
 
 func (i *item) version(context.Context) (string, error) {
 	time.Sleep(time.Millisecond)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.looks++
+	i.versionRequests++
 	return i.content, i.err
 }
 
@@ -45,10 +45,10 @@ func (i *item) read(t *testing.T, r *Reader) *Image {
 	return image
 }
 
-func (i *item) expect(t *testing.T, when string, looks, fetches int) {
+func (i *item) expect(t *testing.T, when string, versionRequests, fetches int) {
 	t.Helper()
-	if i.looks != looks || i.fetches != fetches {
-		t.Errorf("%s: %d version requests and %d downloads, want %d and %d", when, i.looks, i.fetches, looks, fetches)
+	if i.versionRequests != versionRequests || i.fetches != fetches {
+		t.Errorf("%s: %d version requests and %d downloads, want %d and %d", when, i.versionRequests, i.fetches, versionRequests, fetches)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestRead_ReadsAReplacedImageAgain(t *testing.T) {
 	})
 }
 
-func TestNow_RequestsTheCurrentVersion(t *testing.T) {
+func TestReadCurrent_RequestsTheCurrentVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1"}
@@ -104,7 +104,7 @@ func TestNow_RequestsTheCurrentVersion(t *testing.T) {
 func TestRead_DoesNotCacheErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
-		i := &item{content: "1", err: errors.New("vapi-endpoint starts")}
+		i := &item{content: "1", err: errors.New("vapi-endpoint is starting")}
 		if _, err := r.read(t.Context(), "item", time.Now().Add(-versionAge), i.version, i.fetch); !errors.Is(err, i.err) {
 			t.Errorf("reading = %v, want %v", err, i.err)
 		}

@@ -115,7 +115,7 @@ func describeUnapplied(system *ovf.VirtualSystem, sections []string) string {
 	return "virtual machines of this image are created without some of its settings: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine. Do not use the image if there are no such fields"
 }
 
-// unappliedDevice returns the kind of a hardware item, and whether virtual machines do not get it.
+// unappliedDevice returns the kind of a hardware item. missing is true if virtual machines do not get the item.
 func unappliedDevice(item *ovf.ResourceAllocationSettingData) (kind string, missing bool) {
 	if item.ResourceType == nil {
 		return "", false
@@ -147,7 +147,8 @@ func listNames(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// describeDefaulted names the image's configurations that cannot be chosen. It returns an empty string if there are none.
+// describeDefaulted names the image's configurations that cannot be chosen. It returns an empty string if there are
+// none.
 func describeDefaulted(chosen string, others []string) string {
 	if len(others) == 0 {
 		return ""

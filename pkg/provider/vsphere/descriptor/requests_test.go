@@ -41,7 +41,7 @@ func TestParse_ListsUnappliedSettings(t *testing.T) {
 		"devices of the host":            {device(1, 1, "ResourceSubType=vmware.pci.passthrough-vmiop") + device(34, 2, "ResourceSubType=VMware.vTPM") + device(20, 3, "ResourceSubType=vmware.nvdimm.device"), "devices vmware.nvdimm.device, vmware.pci.passthrough-vmiop, vmware.vtpm", nil},
 		"data for the guest":             {extra("GuestInfo.token", "x"), "advanced settings GuestInfo.token", nil},
 		"channels to the host":           {extra("isolation.tools.copy.disable", "FALSE") + extra("RemoteDisplay.vnc.enabled", "true") + extra("ethernet0.filter4.name", "x"), "advanced settings RemoteDisplay.vnc.enabled, ethernet0.filter4.name, isolation.tools.copy.disable", nil},
-		"hardening and others":           {extra("isolation.tools.copy.disable", "TRUE") + extra("disk.EnableUUID", "TRUE"), "", []string{"isolation.tools.copy.disable", "disk.EnableUUID"}},
+		"hardening and other settings":   {extra("isolation.tools.copy.disable", "TRUE") + extra("disk.EnableUUID", "TRUE"), "", []string{"isolation.tools.copy.disable", "disk.EnableUUID"}},
 		"settings and devices, one each": {config("pmem.snapshotMode", "x") + extra("sched.mem.pin", "TRUE") + device(21, 1, ""), "settings pmem.snapshotMode; advanced settings sched.mem.pin; devices x", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,12 +66,12 @@ func TestParse_ListsRequiredSectionsWithoutEffect(t *testing.T) {
 		return `<vmw:StorageSection` + required + ` xmlns:vmw="http://www.vmware.com/schema/ovf"><Info/></vmw:StorageSection>`
 	}
 	for name, tc := range map[string]struct{ envelope, want string }{
-		"required":              {`<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="true"`) + `</VirtualSystem>`, "sections StorageSection"},
-		"required by default":   {unknown("") + `<VirtualSystem ovf:id="a"><Info/></VirtualSystem>`, "sections StorageSection"},
-		"optional":              {unknown(` ovf:required="false"`) + `<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="0"`) + `</VirtualSystem>`, ""},
-		"known":                 {options + `<VirtualSystem ovf:id="a"><Info/><Name>a</Name>` + product + `<EulaSection><Info/></EulaSection></VirtualSystem>`, ""},
-		"of a collection":       {`<VirtualSystemCollection ovf:id="c"><Info/><StartupSection><Info/></StartupSection>` + unknown("") + `<VirtualSystem ovf:id="a"><Info/><InstallSection><Info/></InstallSection></VirtualSystem></VirtualSystemCollection>`, "sections InstallSection, StorageSection"},
-		"next to another thing": {`<VirtualSystem ovf:id="a"><Info/>` + unknown("") + `<VirtualHardwareSection><Info/>` + config("sevEnabled", "true") + `</VirtualHardwareSection></VirtualSystem>`, "settings sevEnabled; sections StorageSection"},
+		"required":                {`<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="true"`) + `</VirtualSystem>`, "sections StorageSection"},
+		"required by default":     {unknown("") + `<VirtualSystem ovf:id="a"><Info/></VirtualSystem>`, "sections StorageSection"},
+		"optional":                {unknown(` ovf:required="false"`) + `<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="0"`) + `</VirtualSystem>`, ""},
+		"known":                   {options + `<VirtualSystem ovf:id="a"><Info/><Name>a</Name>` + product + `<EulaSection><Info/></EulaSection></VirtualSystem>`, ""},
+		"in a collection":         {`<VirtualSystemCollection ovf:id="c"><Info/><StartupSection><Info/></StartupSection>` + unknown("") + `<VirtualSystem ovf:id="a"><Info/><InstallSection><Info/></InstallSection></VirtualSystem></VirtualSystemCollection>`, "sections InstallSection, StorageSection"},
+		"together with a setting": {`<VirtualSystem ovf:id="a"><Info/>` + unknown("") + `<VirtualHardwareSection><Info/>` + config("sevEnabled", "true") + `</VirtualHardwareSection></VirtualSystem>`, "settings sevEnabled; sections StorageSection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			image, err := parse(strings.NewReader(envelope(tc.envelope)))
@@ -146,17 +146,17 @@ func TestParse_UsesTheDefaultConfiguration(t *testing.T) {
 	}
 }
 
-func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
+func TestCheckFiles_ReturnsAnErrorForAMissingFile(t *testing.T) {
 	disk := device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/a Parent=3")
 	for name, tc := range map[string]struct {
-		href  string
-		files []string
-		lacks bool
+		href    string
+		files   []string
+		wantErr bool
 	}{
-		"there":                        {"boot.vmdk", []string{"x.ovf", "boot.vmdk"}, false},
-		"in a folder":                  {"disks/boot.vmdk", []string{"x.ovf", "boot.vmdk"}, false},
-		"with an escaped name":         {"boot%20disk.vmdk", []string{"boot disk.vmdk"}, false},
-		"left by an import that fails": {"boot.vmdk", []string{"x.ovf"}, true},
+		"there":                         {"boot.vmdk", []string{"x.ovf", "boot.vmdk"}, false},
+		"in a folder":                   {"disks/boot.vmdk", []string{"x.ovf", "boot.vmdk"}, false},
+		"with an escaped name":          {"boot%20disk.vmdk", []string{"boot disk.vmdk"}, false},
+		"missing after a failed import": {"boot.vmdk", []string{"x.ovf"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			image := described(t, strings.ReplaceAll(options, "boot.vmdk", tc.href), disk, "")
@@ -165,8 +165,8 @@ func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
 				files = append(files, library.File{Name: f})
 			}
 			err := image.checkFiles(files)
-			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `file "boot.vmdk" of the OVF descriptor is missing in the library item`) {
-				t.Errorf("error %v, want one: %t", err, tc.lacks)
+			if (err != nil) != tc.wantErr || tc.wantErr && !strings.Contains(err.Error(), `file "boot.vmdk" of the OVF descriptor is missing in the library item`) {
+				t.Errorf("error %v, want an error: %t", err, tc.wantErr)
 			}
 		})
 	}

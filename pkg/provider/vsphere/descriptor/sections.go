@@ -27,7 +27,7 @@ type content struct {
 }
 
 // unreadSections returns the names of a descriptor's required sections that have no effect. A section is required
-// unless it says otherwise (DSP0243, ovf:required). govmomi leaves out sections that it does not know.
+// unless its attribute ovf:required is false (DSP0243). govmomi omits sections that it does not know.
 func unreadSections(descriptor []byte) []string {
 	var envelope struct {
 		content

@@ -57,13 +57,13 @@ func (f *Files) complete(ctx context.Context, place provider.ImageCopyLocation, 
 	if after.Version != image.Version {
 		return nil, fmt.Errorf("copying library item %s: its version changed to %s during the copy", place.ItemID, after.Version)
 	}
-	found, there, err := f.store.Files(ctx, at, directory)
+	found, exists, err := f.store.Files(ctx, at, directory)
 	if err != nil {
 		return nil, err
 	}
 	for i := range files {
 		_, name := datastore.Split(files[i].Path)
-		if !there || !datastore.Has(found, name) {
+		if !exists || !datastore.Has(found, name) {
 			return nil, fmt.Errorf("copying library item %s: %s does not exist after the copy", place.ItemID, files[i].Path)
 		}
 		files[i].ContentSize = descriptor.Amount(sizeOf(found, name))
@@ -98,8 +98,8 @@ func (f *Files) makeDirectory(ctx context.Context, at datastore.Location, direct
 	return nil
 }
 
-// copyAll copies the files one after the other. The number of images that are copied simultaneously is limited
-// elsewhere.
+// copyAll copies the files one after the other. The engine limits the number of images that are copied
+// simultaneously.
 func (f *Files) copyAll(ctx context.Context, place provider.ImageCopyLocation, at datastore.Location, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	spec, err := f.diskSpec(ctx, place.ProfileID)
 	if err != nil {

@@ -32,8 +32,8 @@ type Options struct {
 	Descriptors *descriptor.Reader
 	// Owner identifies this server among others that use the same vCenter. If it is empty, copying fails.
 	Owner string
-	// FindCreateTask returns the ID of a task with which vCenter may create a virtual machine for an earlier process, or an
-	// empty string. Such a virtual machine is not in the inventory yet.
+	// FindCreateTask returns the ID of a task with which vCenter may create a virtual machine for an earlier process,
+	// or an empty string. Such a virtual machine is not in the inventory yet.
 	FindCreateTask func(ctx context.Context) (string, error)
 }
 
@@ -41,7 +41,7 @@ type Options struct {
 type Files struct {
 	opts  Options
 	store *datastore.Store
-	// tops are the parent directories of all copies. Keys and values are strings; the key is the datastore.
+	// tops caches the parent directories of all copies. Keys and values are strings; the key is the datastore.
 	tops sync.Map
 	uses uses
 }
@@ -118,7 +118,7 @@ func (f *Files) top(ctx context.Context, at datastore.Location) (string, error) 
 	return dir, nil
 }
 
-// placeOf locates the datastore of a place again, because it may have been renamed.
+// placeOf locates the datastore of copies again, because it may have been renamed.
 func (f *Files) placeOf(ctx context.Context, place provider.ImageCopyLocation) (datastore.Location, error) {
 	return f.lookUp(ctx, types.ManagedObjectReference{Type: "Datastore", Value: place.DatastoreID})
 }

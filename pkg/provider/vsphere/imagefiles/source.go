@@ -82,7 +82,7 @@ func orderSources(files map[string]source, image *descriptor.Image) ([]source, e
 		}
 		s, ok := files[d.File]
 		if !ok {
-			return nil, lacks(d.File)
+			return nil, missingFileError(d.File)
 		}
 		if s.kind = vmv1alpha1.CachedFileDisk; d.FileID != "" {
 			s.id = d.FileID
@@ -92,7 +92,7 @@ func orderSources(files map[string]source, image *descriptor.Image) ([]source, e
 	}
 	if n := image.Hardware.NVRAM; n.File != "" {
 		if _, ok := files[n.File]; !ok {
-			return nil, lacks(n.File)
+			return nil, missingFileError(n.File)
 		}
 	}
 	disks := len(out)
@@ -106,7 +106,7 @@ func orderSources(files map[string]source, image *descriptor.Image) ([]source, e
 	return out, nil
 }
 
-func lacks(file string) error {
+func missingFileError(file string) error {
 	return &provider.NotUsableError{Message: fmt.Sprintf("file %q of the item's descriptor is missing in the library's storage", file), Missing: true}
 }
 

@@ -18,6 +18,6 @@
 //  4. The same stream delivers task results. No goroutine polls a virtual machine or a task.
 //  5. A virtual machine that leaves the stream is read before its record is removed, because it may have been
 //     moved out of the managed folder. Such virtual machines, and all that are read directly, are watched with a list view.
-//  6. A direct read that shows a change is repeated with each answer of the stream until the stream certainly has
-//     the change. The stream may not report objects that appear and disappear between two answers.
+//  6. A direct read that shows a change is repeated with each response of the stream until the stream certainly has
+//     the change. The stream may not report objects that appear and disappear between two responses.
 package inventory

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// eventPage is the number of a folder's events that vCenter shows at once. More events between two answers of
+	// eventPage is the number of a folder's events that vCenter shows at once. More events between two responses of
 	// the stream are lost. vCenter's limit is 1,000 (vSphere API, HistoryCollector.setLatestPageSize).
 	eventPage = 200
 	// eventsBack is the age of the oldest events that a new stream reads. It covers a restart of the server.

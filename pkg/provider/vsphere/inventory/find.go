@@ -35,8 +35,8 @@ type Identifiers struct {
 	Confirmed string
 	// InstanceUUID is the instance UUID that was set. vCenter may have changed it.
 	InstanceUUID string
-	// BiosUUID is the last known BIOS UUID. A clone has another one; a copy restored by a backup product has the
-	// same.
+	// BiosUUID is the last known BIOS UUID. A clone has another BIOS UUID. A copy that a backup product has restored
+	// has the same BIOS UUID.
 	BiosUUID string
 	// OwnerUID is the UID of the object. A clone has the same owner key.
 	OwnerUID string
@@ -53,13 +53,13 @@ type FindResult struct {
 	// Copies are the records with the other identifiers of a virtual machine whose managed object ID was not found,
 	// in the order of their IDs. It is set only if the state is Absent.
 	Copies []*mo.VirtualMachine
-	// Why is why the state is unknown. It is empty if the reason is an incomplete read.
+	// Why is the reason why the state is unknown. It is empty if the reason is an incomplete read.
 	Why string
 }
 
 // Find finds an object's record by the known managed object ID. If there is none, it searches by instance UUID and
 // by owner. A readable record with the ID but without the UUID and the owner belongs to another owner. A record
-// with another ID and the UUID or the owner is a copy until it is confirmed or Succeed was called.
+// with another ID and the UUID or the owner is a copy until it is confirmed or SetSuccessor was called.
 func (i *Inventory) Find(n Identifiers) FindResult {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -164,7 +164,8 @@ func (i *Inventory) oneOf(all refs, by string) FindResult {
 	return FindResult{State: Unknown, Why: fmt.Sprintf("several vSphere VMs have %s: %s", by, strings.Join(ids, ", "))}
 }
 
-// undecided names a virtual machine that cannot be read, that no object claims, and that may be the object's. It
+// undecided describes a virtual machine that cannot be read, that no object's unique ID refers to, and that may belong
+// to this object. It
 // returns an empty string if there is none.
 func (i *Inventory) undecided(n Identifiers) string {
 	if n.UniqueID != "" {

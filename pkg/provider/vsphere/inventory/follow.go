@@ -20,14 +20,14 @@ import (
 // parts of the first update set one after the other.
 const batchesAhead = 2
 
-// waitMargin is the time that the server may take beyond the requested wait, for a large answer over a slow
+// waitMargin is the time that the server may take beyond the requested wait, for a large response over a slow
 // connection.
 const waitMargin = time.Minute
 
-// batch is one answer of the stream.
+// batch is one response of the stream.
 type batch struct {
 	updates []types.ObjectUpdate
-	// wait is the number of the answered wait.
+	// wait is the number of the wait that ended with this response.
 	wait int
 	// outside are the updates of virtual machines outside of the managed folder.
 	outside []types.ObjectUpdate

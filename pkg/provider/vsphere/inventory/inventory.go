@@ -25,8 +25,8 @@ type Options struct {
 	Session *session.Session
 	// Folders returns the unique managed folders. It is called at every (re)build.
 	Folders func(ctx context.Context) ([]types.ManagedObjectReference, error)
-	// OnChange is called with the old and the new record. old is nil for a new virtual machine and for one that
-	// entered or left the managed folder. changed is nil if it was deleted. Changed must not block.
+	// OnChange is called with the old and the new record. old is nil for a new virtual machine and for one that entered
+	// or left the managed folder. The new record is nil if the virtual machine was deleted. OnChange must not block.
 	OnChange func(old, changed *mo.VirtualMachine)
 	// Synced is called after each full read. It must not block.
 	Synced func()
@@ -46,7 +46,7 @@ type Inventory struct {
 
 	mu     sync.Mutex
 	synced bool
-	// lastAnswer is the time of the stream's last answer.
+	// lastAnswer is the time of the stream's last response.
 	lastAnswer time.Time
 	// lost is the error that ended the last stream.
 	lost error
@@ -133,7 +133,7 @@ func (i *Inventory) Synced() bool {
 	return i.synced
 }
 
-// Unsynced returns why no full read was completed since the stream began. It returns nil if one was completed.
+// Unsynced returns why no full read was completed since the stream began. It returns nil if a full read was completed.
 func (i *Inventory) Unsynced() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -147,15 +147,15 @@ func (i *Inventory) Unsynced() error {
 	}
 }
 
-// LastAnswer returns the time of the stream's last answer, even if that contained no change. It is zero before the first
-// answer.
+// LastAnswer returns the time of the stream's last response, even if that contained no change. It is zero before the
+// first response.
 func (i *Inventory) LastAnswer() time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.lastAnswer
 }
 
-// ReadDuration returns the duration of the last full read. It is 0 before the first one is complete.
+// ReadDuration returns the duration of the last full read. It is 0 until the first full read is complete.
 func (i *Inventory) ReadDuration() time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -100,7 +100,7 @@ func (i *Inventory) noteLocations(b batch) []types.ManagedObjectReference {
 	return moved
 }
 
-// announce reports virtual machines that have moved, because no property of theirs changes.
+// announce reports virtual machines that have moved, because a move changes no property of a virtual machine.
 func (i *Inventory) announce(moved []types.ManagedObjectReference) {
 	for _, ref := range moved {
 		if vm := i.Get(ref); vm != nil && i.opts.OnChange != nil {

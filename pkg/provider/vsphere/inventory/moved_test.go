@@ -31,7 +31,7 @@ type followed struct {
 	*Inventory
 	ready    vcenter.Ready
 	operator *govmomi.Client
-	// lost is the number of removed records, announced the number of announced ones.
+	// lost is the number of removed records, announced the number of changed records.
 	lost, announced atomic.Int32
 	// stop ends the stream.
 	stop func()
@@ -125,11 +125,11 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	if f.IsOutside(ref) {
-		t.Error("Outside is true for a virtual machine in the managed folder")
+		t.Error("IsOutside is true for a virtual machine in the managed folder")
 	}
 	before := f.announced.Load()
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside", func() bool { return f.IsOutside(ref) })
+	simulated.Eventually(t, "the VM is outside of the managed folder", func() bool { return f.IsOutside(ref) })
 	simulated.Eventually(t, "the move is announced", func() bool { return f.announced.Load() > before })
 	task, err := vm.PowerOn(t.Context())
 	finish(t, task, err)
@@ -137,9 +137,9 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 		return f.Get(ref).Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 	})
 	f.move(t, vm, managedFolder)
-	simulated.Eventually(t, "it is back", func() bool { return !f.IsOutside(ref) })
+	simulated.Eventually(t, "the VM is in the managed folder", func() bool { return !f.IsOutside(ref) })
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside again", func() bool { return f.IsOutside(ref) })
+	simulated.Eventually(t, "the VM is outside of the managed folder again", func() bool { return f.IsOutside(ref) })
 	if n := f.lost.Load(); n != 0 {
 		t.Errorf("an existing virtual machine was published as deleted %d times", n)
 	}
@@ -147,7 +147,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	finish(t, task, err)
 	task, err = vm.Destroy(t.Context())
 	finish(t, task, err)
-	simulated.Eventually(t, "it is removed", func() bool { return f.Get(ref) == nil })
+	simulated.Eventually(t, "the record is removed", func() bool { return f.Get(ref) == nil })
 }
 
 func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing.T) {
@@ -156,7 +156,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing
 	simulated.Control(t, f.ready, http.MethodPost, "/outage?seconds=1")
 	simulated.Eventually(t, "the loss of the stream is noticed", func() bool { return !f.Synced() })
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside", func() bool { return f.Synced() && f.IsOutside(vm.Reference()) })
+	simulated.Eventually(t, "the VM is outside of the managed folder", func() bool { return f.Synced() && f.IsOutside(vm.Reference()) })
 	simulated.Control(t, f.ready, http.MethodPost, "/sessions/drop")
 	task, err := vm.PowerOn(t.Context())
 	if err != nil { // The test's own session was dropped too.
@@ -182,7 +182,7 @@ func TestRefresh_FollowsAVMOutsideOfTheManagedFolder(t *testing.T) {
 	if vm, err := f.Refresh(t.Context(), ref); vm == nil || err != nil {
 		t.Fatalf("Refresh = %v, %v", vm, err)
 	}
-	simulated.Eventually(t, "it is outside", func() bool { return f.IsOutside(ref) })
+	simulated.Eventually(t, "the VM is outside of the managed folder", func() bool { return f.IsOutside(ref) })
 }
 
 func TestInventory_RecoversWhenTheManagedFolderIsRecreated(t *testing.T) {

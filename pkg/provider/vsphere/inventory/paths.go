@@ -40,7 +40,7 @@ func missingProperty(missing []types.MissingProperty) *types.MissingProperty {
 }
 
 // apply returns a copy of vm with the changes. incomplete is true if the server reported an unknown path, such as a
-// part of a property. The virtual machine must be read again then.
+// part of a property. Then the virtual machine must be read again.
 func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.VirtualMachine, incomplete bool) {
 	next = clone(vm)
 	for _, c := range changes {

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// readPage is the number of virtual machines that one call reads, so that answers stay below a few megabytes.
+// readPage is the number of virtual machines that one call reads, so that responses stay below a few megabytes.
 const readPage = 100
 
 // Refresh reads a virtual machine, publishes its record and returns it. If the virtual machine was deleted, Refresh
@@ -47,10 +47,10 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 	return vm, i.Follow(ctx, ref)
 }
 
-// verify reads directly read virtual machines again until the stream certainly has their state. That is the case if
-// a wait that began after the read was answered and the state has not changed since. This is necessary because a
-// stream does not report the deletion of an object that it never had. A server may also omit changes of an object
-// that was hidden for a moment.
+// verify reads directly read virtual machines again until the stream certainly has their state. The stream has the
+// state if a wait that began after the read has ended and the state has not changed since. This is necessary because a
+// stream does not report the deletion of an object that it never had. A server may also omit changes of an object that
+// was hidden for a moment.
 func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error {
 	i.mu.Lock()
 	refs := slices.Collect(maps.Keys(i.direct))

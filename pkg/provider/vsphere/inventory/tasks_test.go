@@ -58,13 +58,13 @@ func TestCancelTask_DetectsTheEndWithoutAStream(t *testing.T) {
 	})
 }
 
-// lists delays each change of a view by a second and records added and removed objects.
-type lists struct {
+// slowViews delays each change of a view by a second and records the added and removed objects.
+type slowViews struct {
 	mu      sync.Mutex
 	changes []string
 }
 
-func (l *lists) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+func (l *slowViews) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	time.Sleep(time.Second)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *lists) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 
 func TestTasks_AreAddedToTheViewTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l lists
+		var l slowViews
 		i := New(Options{})
 		task := func(n int) types.ManagedObjectReference {
 			return types.ManagedObjectReference{Type: "Task", Value: fmt.Sprintf("task-%d", n)}

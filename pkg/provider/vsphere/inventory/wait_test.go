@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// silent is a vCenter that keeps the connection open and never answers.
+// silent is a vCenter that keeps the connection open and never responds.
 type silent struct{}
 
 func (silent) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {

@@ -74,9 +74,9 @@ type Assignment struct {
 // Assign assigns adapters to interfaces. reported is the assignment that was last reported. It is used for a VM
 // that has no record yet.
 //
-// An interface keeps its recorded adapter. An interface without one gets an unassigned adapter: the adapter with
-// its MAC address, otherwise the first one. Interfaces whose adapter is recorded as new or was removed are served
-// first. VMs without a record are therefore assigned by order.
+// An interface keeps its recorded adapter. An interface without an adapter gets an unassigned adapter: the adapter with
+// its MAC address, otherwise the first unassigned adapter. Interfaces whose adapter is recorded as new or was removed
+// are served first. VMs without a record are therefore assigned by order.
 func Assign(vm *mo.VirtualMachine, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, reported AdapterRecord) Assignment {
 	record := reported
 	if value := ExtraConfig(vm, AdaptersKey); value != "" {

@@ -65,8 +65,8 @@ func (c Controller) Class() string {
 	return "scsi"
 }
 
-// Slot returns the position of a unit in the form of .vmx files, for example scsi0:1. It does not change when the
-// disk moves to another datastore or the VM moves to another host.
+// Slot returns the slot of a unit: the controller and the unit number in the form of .vmx files, for example scsi0:1.
+// It does not change when the disk moves to another datastore or the VM moves to another host.
 func (c Controller) Slot(unit int32) string {
 	return fmt.Sprintf("%s%d:%d", c.Class(), c.Bus, unit)
 }
@@ -156,7 +156,7 @@ func recordedDevices[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix st
 	return out
 }
 
-// bySlot returns the devices on controllers by slot. It leaves out first class disks, and disks that are not the
+// bySlot returns the devices on controllers by slot. It omits first class disks, and disks that are not the
 // recorded disk of their slot: after a disk was removed in vSphere, another disk can be in its slot.
 func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	out := map[string]types.BaseVirtualDevice{}

@@ -156,8 +156,8 @@ func singleHostRank(s string) int {
 	return 0
 }
 
-// parseUsable parses an address, with or without prefix length. It returns false if other machines cannot reach the
-// guest at it.
+// parseUsable parses an address, with or without prefix length. It returns false if other machines cannot reach
+// the guest at the address.
 func parseUsable(s string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {

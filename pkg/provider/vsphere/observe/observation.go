@@ -34,7 +34,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	o.PowerState = PowerStateOf(vm)
 	// vSphere reports it only for a VM that is powered off: "indicates whether the virtual machine's last shutdown
 	// was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does not distinguish a guest
-	// shutdown from a power-off in vSphere: both are orderly. A crash of the VM or its host is not.
+	// shutdown from a power-off in vSphere. A crash of the VM or its host is not.
 	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
 	o.Unfinished = IsPending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)

@@ -79,7 +79,7 @@ type Owner struct {
 // String returns the value for OwnerKey.
 func (o Owner) String() string { return o.Key.Namespace + "/" + o.Key.Name + "/" + o.UID }
 
-// OwnerOf returns the VM's owner. ok is false if there is none.
+// OwnerOf returns the VM's owner. ok is false if the VM has no owner.
 func OwnerOf(vm *mo.VirtualMachine) (owner Owner, ok bool) {
 	if vm == nil {
 		return Owner{}, false

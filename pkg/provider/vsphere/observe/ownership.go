@@ -14,7 +14,7 @@ import (
 // OwnershipOf returns vm's ownership from the view of the object of owner.
 //
 // A VM without OwnerKey is the object's own if its instance UUID is the object's UID. It results from a create
-// request that vSphere applied only in part. An invalid OwnerKey counts as another object's.
+// request that vSphere applied only in part. A VM with an invalid OwnerKey is Foreign.
 func OwnershipOf(vm *mo.VirtualMachine, owner Owner) driver.Ownership {
 	if ExtraConfig(vm, OwnerKey) != "" {
 		if o, ok := OwnerOf(vm); ok && o.UID == owner.UID {

@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// MarkUnreadable returns a copy of vm whose configuration is not readable, because vSphere has left out a required
+// MarkUnreadable returns a copy of vm whose configuration is not readable, because vSphere has omitted a required
 // property. Without the advanced settings, for example, the VM's owner and pause state are not known.
 func MarkUnreadable(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
 	next := *vm
@@ -24,8 +24,8 @@ func MarkUnreadable(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.Virtual
 	return &next
 }
 
-// Fault returns why a property could not be read. It returns an empty string if all were read. configIssue itself
-// is not read from vSphere.
+// Fault returns why a property could not be read. It returns an empty string if all properties were read. configIssue
+// itself is not read from vSphere.
 func Fault(vm *mo.VirtualMachine) string {
 	if vm == nil || len(vm.ConfigIssue) == 0 {
 		return ""

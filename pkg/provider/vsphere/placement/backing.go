@@ -53,8 +53,8 @@ func backingOf(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name
 }
 
 // groupOfSegment returns an NSX segment's distributed port group on a vSphere switch, or nil. If an adapter
-// requests such a segment, vSphere connects it to the port group and reports that (govmomi's simulator does the
-// same). A comparison with the segment would therefore always differ.
+// requests such a segment, vSphere connects it to the port group and reports the port group (like govmomi's
+// simulator). A comparison with the segment would therefore always differ.
 func groupOfSegment(ctx context.Context, c *vim25.Client, dc *object.Datacenter, summary *types.OpaqueNetworkSummary) (object.NetworkReference, error) {
 	if summary.OpaqueNetworkType != nsxSegment {
 		return nil, nil

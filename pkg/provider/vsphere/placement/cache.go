@@ -15,14 +15,14 @@ import (
 )
 
 // cacheSize is the maximum number of entries of a cache. It is far above the number that one vCenter's virtual
-// machines use. It prevents that unused names accumulate.
+// machines use, and keeps unused names from accumulating.
 const cacheSize = 4096
 
 // maxAge is the maximum age of a cached result. Until then, a name may identify another object, for example after
 // an image or a network was replaced.
 const maxAge = 5 * time.Minute
 
-// cache caches results by name. Simultaneous lookups of a name are made once. Failed lookups are not cached.
+// cache caches results by name. Simultaneous lookups of a name share one call. Failed lookups are not cached.
 type cache[T any] struct {
 	flights singleflight.Group
 	// age is the maximum age of a result. The default is maxAge.

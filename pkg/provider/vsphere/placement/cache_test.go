@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// counted is a lookup that counts its calls and waits until it may answer.
+// counted is a lookup that counts its calls and blocks until it may return.
 type counted struct {
 	mu     sync.Mutex
 	n      int
@@ -30,7 +30,7 @@ func (c *counted) find(context.Context) (int, error) {
 	return n, c.err
 }
 
-func answering() *counted {
+func unblocked() *counted {
 	c := &counted{answer: make(chan struct{})}
 	close(c.answer)
 	return c
@@ -57,7 +57,7 @@ func TestCache_SharesSimultaneousLookups(t *testing.T) {
 	})
 }
 
-func TestCache_CanceledCallerDoesNotCancelTheLookup(t *testing.T) {
+func TestCache_ContinuesTheLookupOfACanceledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
 		slow := &counted{answer: make(chan struct{})}
@@ -75,12 +75,12 @@ func TestCache_CanceledCallerDoesNotCancelTheLookup(t *testing.T) {
 
 func TestCache_DoesNotKeepErrors(t *testing.T) {
 	var c cache[int]
-	bad := answering()
+	bad := unblocked()
 	bad.err = errors.New("away")
 	if _, err := c.get(t.Context(), "a", bad.find); !errors.Is(err, bad.err) {
 		t.Errorf("get = %v, want the failure", err)
 	}
-	if v, err := c.get(t.Context(), "a", answering().find); v != 1 || err != nil {
+	if v, err := c.get(t.Context(), "a", unblocked().find); v != 1 || err != nil {
 		t.Errorf("get = %d, %v; want another lookup", v, err)
 	}
 }
@@ -88,29 +88,29 @@ func TestCache_DoesNotKeepErrors(t *testing.T) {
 func TestCache_RenewsOldEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
-		found := answering()
+		found := unblocked()
 		get := func(find func(context.Context) (int, error)) (int, error) { return c.get(t.Context(), "a", find) }
 		if v, err := get(found.find); v != 1 || err != nil {
 			t.Fatalf("get = %d, %v; want 1", v, err)
 		}
 		time.Sleep(maxAge - time.Second)
 		if v, err := get(found.find); v != 1 || err != nil {
-			t.Errorf("get before its age = %d, %v; want 1", v, err)
+			t.Errorf("get before the maximum age = %d, %v; want 1", v, err)
 		}
 		time.Sleep(time.Second)
-		away := answering()
-		away.err = errors.New("vCenter is away")
-		if _, err := get(away.find); !errors.Is(err, away.err) {
+		failing := unblocked()
+		failing.err = errors.New("vCenter is unreachable")
+		if _, err := get(failing.find); !errors.Is(err, failing.err) {
 			t.Errorf("get while vCenter is unavailable = %v, want its error", err)
 		}
 		if _, ok := c.known("a"); !ok {
 			t.Error("a failed lookup has removed the entry")
 		}
 		if v, err := get(found.find); v != 2 || err != nil {
-			t.Errorf("get after its age = %d, %v; want another lookup", v, err)
+			t.Errorf("get after the maximum age = %d, %v; want another lookup", v, err)
 		}
 		time.Sleep(maxAge)
-		missing := answering()
+		missing := unblocked()
 		missing.err = &NotUsableError{Message: "vSphere has no a", Missing: true}
 		if _, err := get(missing.find); !errors.Is(err, missing.err) {
 			t.Errorf("get of a deleted object = %v, want its error", err)
@@ -139,7 +139,7 @@ func TestCache_DoesNotKeepResultsFromBeforeAClear(t *testing.T) {
 
 func TestCache_IsLimited(t *testing.T) {
 	var c cache[int]
-	find := answering().find
+	find := unblocked().find
 	for i := range cacheSize + 10 {
 		if _, err := c.get(t.Context(), strconv.Itoa(i), find); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ type Amounts struct {
 	// At is the time of the read.
 	At time.Time
 
-	// pools and datastores are the free resources by object.
+	// pools and datastores are the free resources by managed object.
 	pools      map[types.ManagedObjectReference]provider.Resources
 	datastores map[types.ManagedObjectReference]int64
 }
@@ -214,8 +214,8 @@ func maxOf(all []types.ManagedObjectReference, has func(types.ManagedObjectRefer
 	return best
 }
 
-// Recommend returns DRS's rating for the placement of a new virtual machine, from 1 to 5. It returns 0 if DRS does
-// not answer, which does not exclude a cluster. It returns an error with DRS's reason if DRS recommends no host.
+// Recommend returns DRS's rating for the placement of a new virtual machine, from 1 to 5. It returns 0 if DRS does not
+// respond; in this case the cluster is not excluded. It returns an error with DRS's reason if DRS recommends no host.
 func (ca *capacity) Recommend(ctx context.Context, clusters []types.ManagedObjectReference, config *types.VirtualMachineConfigSpec) (rating int32, err error) {
 	datastores, err := ca.datastores.allDatastores(ctx)
 	if err != nil {

@@ -61,7 +61,7 @@ func (cl *classes) resolveClasses(ctx context.Context, w *driver.Desired) (types
 		if known.KeyProvider, err = cl.KeyProvider(ctx); err != nil {
 			failures = append(failures, err)
 		} else if known.KeyProvider == "" {
-			cl.keyProviders.clear() // It may exist at the next lookup.
+			cl.keyProviders.clear() // The key provider may exist at the next lookup.
 			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q requires encryption, but vCenter has no default key provider", encrypted)})
 		}
 	}
@@ -102,40 +102,40 @@ func (cl *classes) classesOf(w *driver.Desired) []string {
 	return classes
 }
 
-// classHere is the configuration of a class in the zone.
-type classHere struct {
+// zoneClass is the configuration of a class in the zone.
+type zoneClass struct {
 	policy, url string
 	datastores  []string
 }
 
 // key returns the cache key.
-func (c *classHere) key() string {
+func (c *zoneClass) key() string {
 	return strings.Join(append([]string{c.policy, c.url}, c.datastores...), "\x00")
 }
 
 // class returns the configuration of a class in the zone.
-func (cl *classes) class(name string, w *driver.Desired) (classHere, error) {
-	here := classHere{policy: cl.site.policy, datastores: cl.site.datastores}
+func (cl *classes) class(name string, w *driver.Desired) (zoneClass, error) {
+	zc := zoneClass{policy: cl.site.policy, datastores: cl.site.datastores}
 	if name == "" {
-		return here, nil
+		return zc, nil
 	}
 	of, known := w.StorageClasses[name]
 	at := slices.IndexFunc(cl.site.classes, func(c vmv1alpha1.ZoneStorageClass) bool { return c.Name == name })
 	overrides := at >= 0 && cl.site.classes[at].Policy != ""
 	switch {
 	case !known:
-		return here, fmt.Errorf("StorageClass %q has not been read", name)
+		return zc, fmt.Errorf("StorageClass %q has not been read", name)
 	case of.Problem != nil && (of.Problem.Missing || !overrides):
-		return here, of.Problem
+		return zc, of.Problem
 	}
-	here.policy, here.url = of.Policy, of.DatastoreURL
+	zc.policy, zc.url = of.Policy, of.DatastoreURL
 	if overrides {
-		here.policy, here.url = cl.site.classes[at].Policy, ""
+		zc.policy, zc.url = cl.site.classes[at].Policy, ""
 	}
 	if at >= 0 && len(cl.site.classes[at].Datastores) > 0 {
-		here.datastores = cl.site.classes[at].Datastores
+		zc.datastores = cl.site.classes[at].Datastores
 	}
-	return here, nil
+	return zc, nil
 }
 
 // policy resolves a class.
@@ -243,7 +243,7 @@ func (cl *classes) profile(ctx context.Context, class string, all []storage.Data
 	}
 	found := false
 	if p.ID, found = profiles[p.Name]; !found {
-		cl.profiles.clear() // It may be created before the next lookup.
+		cl.profiles.clear() // The policy may be created before the next lookup.
 		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s refers to storage policy %q, which does not exist in vCenter; existing policies: %s",
 			cl.describeClass(class), p.Name, conditions.JoinLimited(quoteAll(slices.Sorted(maps.Keys(profiles))), ", "))}
 	}

@@ -133,7 +133,7 @@ func hasDRS(owner *mo.ComputeResource) bool {
 }
 
 // host returns the host of a new VM in a cluster without DRS. It chooses two usable hosts at random and returns the
-// one with more free memory. It returns nil for other clusters, because vCenter chooses the host there. The hosts
+// one with more free memory. It returns nil for a cluster with DRS, because vCenter chooses the host. The hosts
 // are read for every VM, because a host may have entered maintenance mode.
 func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*types.ManagedObjectReference, error) {
 	in, err := co.clusterOf(ctx, rep.Pool)

@@ -114,7 +114,7 @@ func outcome(path string, err error) string {
 	return c.Reason + ": " + c.Message
 }
 
-func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
+func TestFindOne_FindsNamesAsShownByVSphere(t *testing.T) {
 	model := simulator.VPX()
 	model.Datastore = 2
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
@@ -185,7 +185,7 @@ func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
 }
 
 // With NSX, port groups of one switch can have the same name.
-func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
+func TestAmbiguousError_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
 		f, _ := inventory(ctx, t, c)
 		n, err := f.Network(ctx, "web")

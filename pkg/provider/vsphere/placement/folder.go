@@ -34,7 +34,7 @@ func (f *folders) Folder(ctx context.Context) (types.ManagedObjectReference, str
 	previous, known := f.managed.known("")
 	current, err := f.managed.renew(ctx, "", f.findFolder)
 	if _, still := f.managed.known(""); known && (!still || previous != current) {
-		f.namespaces.clear() // They were deleted with the folder.
+		f.namespaces.clear() // The namespace folders were deleted with the managed folder.
 	}
 	return current.ref, current.path, err
 }

@@ -68,7 +68,7 @@ func (im *images) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineIm
 		if err != nil || source.templateItem == "" {
 			return source, err
 		}
-		// A new version of the item is another template.
+		// Each version of the item has its own template.
 		template, err := im.sources.renew(ctx, "item\x00"+source.templateItem, func(ctx context.Context) (Source, error) { return im.ItemTemplate(ctx, from, source.templateItem) })
 		if err != nil {
 			im.sources.forget(key)
@@ -242,7 +242,7 @@ func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Sour
 	case !observe.IsReadable(vm) || !observe.IsConnected(vm):
 		return Source{}, &NotUsableError{Message: name + " cannot be cloned: " + observe.Trouble(vm)}
 	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
-		return Source{}, notFound // It belongs to another object, which must not be revealed.
+		return Source{}, notFound // The VM belongs to another object, which must not be revealed.
 	case from.Snapshot == "" && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s: power it off or clone a snapshot", name, vm.Runtime.PowerState)}
 	}
@@ -255,7 +255,7 @@ func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Sour
 	return out, nil
 }
 
-// readSource reads a virtual machine. It returns nil if it does not exist.
+// readSource reads a virtual machine. It returns nil if the virtual machine does not exist.
 func readSource(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	var vm mo.VirtualMachine
 	paths := []string{

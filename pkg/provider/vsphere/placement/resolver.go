@@ -86,7 +86,7 @@ func NewUnknown(s *session.Session, zone string) *Resolver {
 	return r
 }
 
-// Invalidate clears all caches. It must be called after an error that is Stale.
+// Invalidate clears all caches. It must be called after an error for which IsStale returns true.
 func (r *Resolver) Invalidate() {
 	r.datacenters.clear()
 	r.managed.clear()
@@ -161,5 +161,5 @@ func explain(what, name string, err error) error {
 	return fmt.Errorf("finding %s %q: %w", what, name, err)
 }
 
-// NotUsableError means that a name does not identify exactly one usable object.
+// NotUsableError is returned if a name does not identify exactly one usable object.
 type NotUsableError = driver.NotUsableError

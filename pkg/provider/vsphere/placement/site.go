@@ -16,7 +16,7 @@ import (
 
 // site is the placement configuration of virtual machines from a Zone or from the flags.
 type site struct {
-	// err, if set, is why the site cannot be used.
+	// err, if set, is the reason why the site cannot be used.
 	err error
 	// isZone is true for a Zone.
 	isZone bool

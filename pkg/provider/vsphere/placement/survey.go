@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// Values of Surveyed.What.
+// Values of SurveyResult.What.
 const (
 	WhatFolder    = "folder"
 	WhatPool      = "resource pool"
@@ -39,7 +39,7 @@ type SurveyResult struct {
 	Path string
 	// Ref is the object.
 	Ref types.ManagedObjectReference
-	// Err is why the object cannot be used.
+	// Err is the reason why the object cannot be used.
 	Err error
 }
 

@@ -22,24 +22,24 @@ func TestNext_DependsOnThePublisher(t *testing.T) {
 		state state
 		want  step
 	}{
-		"no item":                                         {state{}, createItem},
-		"created by a user":                               {state{exists: true, description: "photon", hasContent: true}, nameTaken},
-		"one without description":                         {state{exists: true, hasContent: true}, nameTaken},
-		"one of another namespace":                        {state{exists: true, description: mark{"here", "team-b", "mine", ""}.String(), hasContent: true}, nameTaken},
-		"one of another server":                           {state{exists: true, description: mark{"there", "team-a", "other", ""}.String(), hasContent: true}, nameTaken},
-		"incomplete, of another server":                   {state{exists: true, description: mark{"there", "team-a", "other", ""}.String()}, nameTaken},
-		"a mark of no server":                             {state{exists: true, description: "slipway.vm.publish: namespace=team-a request=mine", hasContent: true}, nameTaken},
-		"one of a longer name of namespace":               {state{exists: true, description: mark{"here", "team-ab", "mine", ""}.String(), hasContent: true}, nameTaken},
-		"one whose mark is not the last line":             {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String() + "\nmine now", hasContent: true}, nameTaken},
-		"a mark of no namespace":                          {state{exists: true, description: "slipway.vm.publish: server=here request=mine", hasContent: true}, nameTaken},
-		"one of another request":                          {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), hasContent: true, version: "2"}, createVersion},
-		"with the mark of another request's version":      {state{exists: true, description: mark{"here", "team-a", "other", "2"}.String(), hasContent: true, version: "2"}, createVersion},
-		"a new version that was not created":              {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "2"}, createVersion},
-		"a new version that was created":                  {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "3"}, finish},
-		"incomplete":                                      {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String(), version: "1"}, recreateItem},
-		"made":                                            {state{exists: true, description: "text\n" + mark{"here", "team-a", "mine", ""}.String() + "\n", hasContent: true, version: "2"}, done},
-		"a description that looks like a mark":            {state{exists: true, description: "slipway.vm.publish: server=here namespace=team-a request=mine\n" + mark{"here", "team-b", "x", ""}.String(), hasContent: true}, nameTaken},
-		"incomplete, of another request in the namespace": {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), version: "1"}, createVersion},
+		"no item":                                    {state{}, createItem},
+		"created by a user":                          {state{exists: true, description: "photon", hasContent: true}, nameTaken},
+		"an item without description":                {state{exists: true, hasContent: true}, nameTaken},
+		"an item of another namespace":               {state{exists: true, description: mark{"here", "team-b", "mine", ""}.String(), hasContent: true}, nameTaken},
+		"an item of another server":                  {state{exists: true, description: mark{"there", "team-a", "other", ""}.String(), hasContent: true}, nameTaken},
+		"an incomplete item of another server":       {state{exists: true, description: mark{"there", "team-a", "other", ""}.String()}, nameTaken},
+		"a mark without a server":                    {state{exists: true, description: "slipway.vm.publish: namespace=team-a request=mine", hasContent: true}, nameTaken},
+		"a namespace whose name has the same prefix": {state{exists: true, description: mark{"here", "team-ab", "mine", ""}.String(), hasContent: true}, nameTaken},
+		"an item whose mark is not the last line":    {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String() + "\nmine now", hasContent: true}, nameTaken},
+		"a mark without a namespace":                 {state{exists: true, description: "slipway.vm.publish: server=here request=mine", hasContent: true}, nameTaken},
+		"an item of another request":                 {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), hasContent: true, version: "2"}, createVersion},
+		"with the mark of another request's version": {state{exists: true, description: mark{"here", "team-a", "other", "2"}.String(), hasContent: true, version: "2"}, createVersion},
+		"a new version that was not created":         {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "2"}, createVersion},
+		"a new version that was created":             {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "3"}, finish},
+		"incomplete":                                 {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String(), version: "1"}, recreateItem},
+		"made":                                       {state{exists: true, description: "text\n" + mark{"here", "team-a", "mine", ""}.String() + "\n", hasContent: true, version: "2"}, done},
+		"a description that looks like a mark":       {state{exists: true, description: "slipway.vm.publish: server=here namespace=team-a request=mine\n" + mark{"here", "team-b", "x", ""}.String(), hasContent: true}, nameTaken},
+		"an incomplete item of another request":      {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), version: "1"}, createVersion},
 	} {
 		if got := next("here", p, tc.state); got != tc.want {
 			t.Errorf("%s: step %d, want %d", name, got, tc.want)
@@ -61,7 +61,7 @@ func TestDescribe_IsLimitedAndEndsWithTheMark(t *testing.T) {
 	}
 }
 
-func TestRefused_VMWithATPM(t *testing.T) {
+func TestCheckSource_RefusesAVMWithATPM(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	vm.Config = &types.VirtualMachineConfigInfo{}

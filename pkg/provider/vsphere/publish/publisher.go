@@ -42,8 +42,9 @@ type Publisher struct {
 	items sync.Map
 }
 
-// Publish publishes the VM as an item. It calls still before it changes the library, to check that publishing is
-// still allowed. It returns when the item is complete. If it is interrupted, it removes an incomplete item.
+// Publish publishes the VM as an item. It calls still before it changes the library. An error of still means that
+// publishing is no longer allowed. It returns when the item is complete. If it is interrupted, it removes an incomplete
+// item.
 func (p *Publisher) Publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
 	published, err := p.publish(ctx, pub, vm, still)
 	if err == nil || errors.Is(context.Cause(ctx), driver.ErrLeave) || ctx.Err() == nil && vimfault.KindOf(err) == vimfault.Temporary {
@@ -152,8 +153,8 @@ func (p *Publisher) Withdraw(ctx context.Context, pub *provider.Publication) err
 	return p.tidy(ctx, pub, false)
 }
 
-// tidy is Withdraw, with a mode for requests that will be retried. In that mode, an item keeps the mark of a new
-// version that was not published. Without the mark, the old version would seem to be the new one.
+// tidy implements Withdraw. again is true for a request that will be retried. Then an item keeps the mark of a new
+// version that was not published, because without the mark the old version would seem to be the new version.
 func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again bool) error {
 	if err := p.endTasks(ctx, pub); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // activationHeader is the HTTP header that sets the activation ID of a call's task. VM Operator uses it too.
 const activationHeader = "vapi-ctx-actid"
 
-// mostTasks is the maximum number of tasks to read for a request. A request has one task at a time.
-const mostTasks = 100
+// maxTasks is the maximum number of tasks to read for a request. A request has one task at a time.
+const maxTasks = 100
 
 func activation(pub *provider.Publication) string { return "slipway-publish-" + string(pub.UID) }
 
@@ -37,7 +37,7 @@ func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out
 		return nil, fmt.Errorf("querying the tasks of request %s: %w", pub.NamespacedName, err)
 	}
 	defer func() { _ = history.Destroy(context.WithoutCancel(ctx)) }()
-	page, err := history.ReadNextTasks(ctx, mostTasks)
+	page, err := history.ReadNextTasks(ctx, maxTasks)
 	if err != nil {
 		return nil, fmt.Errorf("reading the tasks of request %s: %w", pub.NamespacedName, err)
 	}

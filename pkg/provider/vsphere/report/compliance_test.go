@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestComply_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
+func TestAddCompliance_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
 	vm := observed(func(vm *mo.VirtualMachine) {
 		scsi, disk := &types.ParaVirtualSCSIController{}, &types.VirtualDisk{CapacityInBytes: 16 << 30}
 		scsi.Key, disk.Key, disk.ControllerKey, disk.UnitNumber = 1000, 2000, 1000, new(int32)
@@ -41,5 +41,5 @@ func TestComply_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
 	check("not queried yet", "Unknown/UnknownState vSphere has not yet reported the compliance of the virtual machine itself", nil)
 	check("the home complies", "True/Succeeded ", map[string]string{"vm-42": "compliant", "vm-42:2000": "nonCompliant"})
 	record(observe.BootDiskPolicyKey)
-	check("the disk has to comply too", "False/NonCompliant storage policy compliance: bootDisk is outOfDate", map[string]string{"vm-42": "notApplicable", "vm-42:2000": "outOfDate"})
+	check("the disk must also comply", "False/NonCompliant storage policy compliance: bootDisk is outOfDate", map[string]string{"vm-42": "notApplicable", "vm-42:2000": "outOfDate"})
 }

@@ -45,7 +45,7 @@ var eventTexts = map[string]eventText{
 	"VmNoNetworkAccessEvent":                {true, "NetworkUnreachable", "networks of the virtual machine are not available on its host"},
 }
 
-// EventKinds returns the event classes and IDs that Happening supports.
+// EventKinds returns the event classes and IDs that EventOf supports.
 func EventKinds() []string {
 	return slices.Sorted(maps.Keys(eventTexts))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestHappening_ConvertsVSphereEvents(t *testing.T) {
+func TestEventOf_ConvertsVSphereEvents(t *testing.T) {
 	at := time.Unix(1000, 0)
 	event := types.Event{
 		CreatedTime: at, Vm: &types.VmEventArgument{Vm: types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}}, UserName: "VSPHERE.LOCAL\\Administrator",
@@ -34,15 +34,15 @@ func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host from host esx-1 to host esx-2"}},
 		{"host failure as EventEx", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
 			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
-		{"one that names the VM in another way", &types.EventEx{Event: types.Event{CreatedTime: at}, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "VirtualMachine", ObjectId: "vm-1"},
+		{"an event with the VM in its object fields", &types.EventEx{Event: types.Event{CreatedTime: at}, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "VirtualMachine", ObjectId: "vm-1"},
 			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
-		{"of another object", &types.EventEx{EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "HostSystem", ObjectId: "vm-1"}, nil},
+		{"an event of another object", &types.EventEx{EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "HostSystem", ObjectId: "vm-1"}, nil},
 		{"reset", &types.VmDasBeingResetEvent{VmEvent: vm}, &provider.HypervisorEvent{Warning: true, Reason: "ResetByHA", Note: "the guest does not respond, so vSphere HA is resetting the virtual machine"}},
 		{"no space", &types.VmMessageErrorEvent{VmEvent: vm, Message: "There is no more space\nfor virtual disk web.vmdk."},
 			&provider.HypervisorEvent{Warning: true, Reason: "Error", Note: "vSphere reports an error: There is no more space; for virtual disk web.vmdk."}},
-		{"what we do ourselves", &types.VmPoweredOnEvent{VmEvent: vm}, nil},
+		{"an operation of Slipway", &types.VmPoweredOnEvent{VmEvent: vm}, nil},
 		{"an unknown event", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
-		{"of no virtual machine", &types.VmMigratedEvent{}, nil},
+		{"an event without a VM", &types.VmMigratedEvent{}, nil},
 	} {
 		got, vm, ok := EventOf(test.event)
 		if test.want == nil {

@@ -52,7 +52,7 @@ func promotionCondition(depending int, disabled bool) metav1.Condition {
 	case disabled:
 		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
 	case depending > 0:
-		return falseCondition(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
+		return falseCondition(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disk(s) depend on parent disks outside the virtual machine", depending))
 	}
 	return trueCondition(vmv1alpha1.ConditionDiskPromotionSynced)
 }

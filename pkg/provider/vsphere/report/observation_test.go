@@ -74,10 +74,10 @@ func TestGuestCustomized_IsReportedOnlyIfRequested(t *testing.T) {
 		adopted   bool
 		want      bool
 	}{
-		"a customization was requested": {prep, false, true},
-		"the spec cannot be resolved":   {nil, false, true},
-		"none was requested":            {&vmv1alpha1.VirtualMachineInstanceSpec{}, false, false},
-		"it was adopted":                {prep, true, false},
+		"a customization was requested":  {prep, false, true},
+		"the spec cannot be resolved":    {nil, false, true},
+		"no customization was requested": {&vmv1alpha1.VirtualMachineInstanceSpec{}, false, false},
+		"it was adopted":                 {prep, true, false},
 	} {
 		vm := observed(func(vm *mo.VirtualMachine) {
 			vm.Guest.CustomizationInfo = &vimtypes.GuestInfoCustomizationInfo{CustomizationStatus: "TOOLSDEPLOYPKG_SUCCEEDED"}
@@ -109,17 +109,17 @@ func TestObserve_PrefersSpecAndPreviousPrimaryAddress(t *testing.T) {
 	}{
 		{"the guest's choice is a virtual address in the subnet", []nic{static("", "192.0.2.5/24")}, nil,
 			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.5/24"}, nil, "192.0.2.5"},
-		{"a virtual address was the previous one", []nic{static("", "192.0.2.5/24")}, []string{"192.0.2.100"},
+		{"the previous address was a virtual address", []nic{static("", "192.0.2.5/24")}, []string{"192.0.2.100"},
 			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.5/24"}, nil, "192.0.2.5"},
 		{"the address of the spec is not reported", []nic{static("", "192.0.2.5/24")}, nil,
 			"192.0.2.7", []string{"192.0.2.7/24"}, nil, "192.0.2.7"},
 		{"the address of the spec is not reported, and the previous one is", []nic{static("", "192.0.2.5/24")}, []string{"192.0.2.8"},
 			"192.0.2.7", []string{"192.0.2.7/24", "192.0.2.8/24"}, nil, "192.0.2.8"},
-		{"DHCP: the previous one is reported", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
+		{"DHCP: the previous address is reported", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
 			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.9/24"}, nil, "192.0.2.9"},
-		{"DHCP: the previous one is not reported any more", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
+		{"DHCP: the previous address is no longer reported", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
 			"192.0.2.10", []string{"192.0.2.10/24"}, nil, "192.0.2.10"},
-		{"DHCP: there was none", []nic{{Name: "eth0"}}, nil,
+		{"DHCP: no previous address", []nic{{Name: "eth0"}}, nil,
 			"192.0.2.10", []string{"192.0.2.9/24", "192.0.2.10/24"}, nil, "192.0.2.10"},
 		{"an address of one host is the last choice", []nic{{Name: "eth0"}}, nil,
 			"192.0.2.100", []string{"192.0.2.100/32", "192.0.2.9/24"}, nil, "192.0.2.9"},
@@ -131,7 +131,7 @@ func TestObserve_PrefersSpecAndPreviousPrimaryAddress(t *testing.T) {
 			"192.0.2.9", []string{"198.51.100.5/24"}, []string{"192.0.2.9/24"}, "192.0.2.9"},
 		{"IPv6", []nic{static("", "2001:db8:0::5/64")}, nil,
 			"2001:db8::100", []string{"2001:db8::100/64", "2001:db8::5/64"}, nil, "2001:db8::5"},
-		{"IPv6: the previous one", []nic{{Name: "eth0"}}, []string{"", "2001:db8::6"},
+		{"IPv6: the previous address", []nic{{Name: "eth0"}}, []string{"", "2001:db8::6"},
 			"2001:db8::100", []string{"2001:db8::100/64", "2001:db8::6/64"}, nil, "2001:db8::6"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

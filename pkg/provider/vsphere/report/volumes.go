@@ -51,11 +51,12 @@ func volumes(vm *mo.VirtualMachine, w *driver.Desired) []vmv1alpha1.VirtualMachi
 			out = append(out, volumeStatus(name, disks[name]))
 		}
 	}
-	return append(out, leftClaims(vm, out, claims)...)
+	return append(out, orphanedClaims(vm, out, claims)...)
 }
 
-// leftClaims returns the status of attached claims' disks that no longer have a volume.
-func leftClaims(vm *mo.VirtualMachine, shown []vmv1alpha1.VirtualMachineVolumeStatus, attached map[string]*types.VirtualDisk) []vmv1alpha1.VirtualMachineVolumeStatus {
+// orphanedClaims returns the status of disks that are still attached for a claim whose volume was removed from the
+// spec.
+func orphanedClaims(vm *mo.VirtualMachine, shown []vmv1alpha1.VirtualMachineVolumeStatus, attached map[string]*types.VirtualDisk) []vmv1alpha1.VirtualMachineVolumeStatus {
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	recorded := observe.Claims(vm)
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {

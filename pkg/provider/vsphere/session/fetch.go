@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// StatusError is returned when vCenter answers a request outside its APIs with a status other than
+// StatusError is returned when vCenter responds to a request outside its APIs with a status other than
 // 200.
 type StatusError struct {
 	// StatusCode is the HTTP status.
@@ -22,12 +22,12 @@ type StatusError struct {
 
 // Error implements error.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("vCenter answered with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
+	return fmt.Sprintf("vCenter responded with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
 // Download reads a path that vCenter serves outside its APIs to clients with a SOAP session.
-// Options.CallTimeout bounds the request. Fetch returns an error if the response is larger than
-// maxBytes. If the session has ended, Fetch logs in and tries once more.
+// Options.CallTimeout limits the request. Download returns an error if the response is larger than
+// maxBytes. If the session has ended, Download logs in and tries once more.
 func (s *Session) Download(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, error) {
 	select {
 	case s.slots <- struct{}{}:

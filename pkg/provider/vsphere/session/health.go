@@ -96,7 +96,7 @@ func SkewWarning(skew time.Duration) string {
 // healthyFor is how long a successful call proves health.
 const healthyFor = 10 * time.Second
 
-// Healthy returns nil if vCenter answers. It sends a call only if no call succeeded during the last
+// Healthy returns nil if vCenter responds. It sends a call only if no call succeeded during the last
 // ten seconds.
 func (s *Session) Healthy(ctx context.Context) error {
 	s.mu.Lock()

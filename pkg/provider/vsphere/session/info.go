@@ -11,9 +11,9 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// ErrInstanceUUIDMismatch is returned when a different vCenter answers at the URL. Only the request
+// ErrInstanceUUIDMismatch is returned when a different vCenter responds at the URL. Only the request
 // for its identity was sent to it.
-var ErrInstanceUUIDMismatch = errors.New("a different vCenter answers at the URL")
+var ErrInstanceUUIDMismatch = errors.New("a different vCenter responds at the URL")
 
 // Info describes the current login.
 type Info struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // shareLogin runs do for all concurrent callers with the same key. do continues when ctx ends, because
-// other callers may wait for it. Options.CallTimeout bounds it.
+// other callers may wait for it. Options.CallTimeout limits it.
 func (s *Session) shareLogin(ctx context.Context, key string, do func(context.Context) error) error {
 	flight := s.logins.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.CallTimeout)

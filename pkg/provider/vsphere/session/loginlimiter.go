@@ -76,7 +76,7 @@ func (r *loginLimiter) limitError() error {
 }
 
 // end records the result of a login. A successful login clears refusals of the same credentials. A
-// login without an answer does not count.
+// login without a response does not count.
 func (r *loginLimiter) end(a *loginAttempt, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -103,18 +103,18 @@ func TestRefusedLogins_StayBelowTheLockoutLimit(t *testing.T) {
 
 func TestUnansweredLogins_CountUntilTheyEnd(t *testing.T) {
 	var r loginLimiter
-	var under []*loginAttempt
+	var inProgress []*loginAttempt
 	for i := range maxRefusals {
 		a, err := r.begin("user", strconv.Itoa(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		under = append(under, a)
+		inProgress = append(inProgress, a)
 	}
 	if _, err := r.begin("user", "next"); err == nil || !strings.Contains(err.Error(), "could lock the account") {
 		t.Errorf("login during %d other logins = %v, want an error", maxRefusals, err)
 	}
-	for _, a := range under {
+	for _, a := range inProgress {
 		r.end(a, errors.New("connection reset"))
 	}
 	a, err := r.begin("user", "next")

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// defaultMaxCalls bounds concurrent calls. vCenter serves about this many SOAP requests of one
+	// defaultMaxCalls limits concurrent calls. vCenter serves about this many SOAP requests of one
 	// client before it queues them.
 	defaultMaxCalls = 32
 	// defaultKeepAlive is well below vCenter's idle timeout of 30 minutes.
 	defaultKeepAlive = 5 * time.Minute
-	// defaultCallTimeout bounds one SOAP call. Long operations run as tasks, so a call that takes
+	// defaultCallTimeout limits one SOAP call. Long operations run as tasks, so a call that takes
 	// longer indicates a dead connection.
 	defaultCallTimeout = 2 * time.Minute
-	// longCallTimeout bounds a call that ends with the operation of vCenter, such as copying an
+	// longCallTimeout limits a call that ends with the operation of vCenter, such as copying an
 	// image. Only a vCenter that hangs takes this long.
 	longCallTimeout = 2 * time.Hour
 )
@@ -48,11 +48,11 @@ type Options struct {
 	InstanceUUID *string
 	// Credentials provides the credentials for each login. Required.
 	Credentials Credentials
-	// MaxCalls bounds concurrent calls. Defaults to 32.
+	// MaxCalls limits concurrent calls. Defaults to 32.
 	MaxCalls int
 	// KeepAlive is the interval of keep-alive calls. Defaults to five minutes.
 	KeepAlive time.Duration
-	// CallTimeout bounds one call and one login. Defaults to two minutes.
+	// CallTimeout limits one call and one login. Defaults to two minutes.
 	CallTimeout time.Duration
 	// UserAgent is shown in vCenter's session list. Defaults to slipway.
 	UserAgent string

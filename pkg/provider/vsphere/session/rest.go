@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// WithREST calls do with an authenticated REST client. Options.CallTimeout bounds the call. If the
+// WithREST calls do with an authenticated REST client. Options.CallTimeout limits the call. If the
 // REST session has ended, WithREST logs in and calls do once more; the refused call has changed
 // nothing.
 func (s *Session) WithREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
@@ -28,7 +28,7 @@ func (s *Session) WithREST(ctx context.Context, method string, do func(context.C
 }
 
 // WithLongREST is like WithREST for a call that ends only when vCenter has finished the operation,
-// which may take minutes. longCallTimeout bounds the call, and Options.MaxCalls does not count it:
+// which may take minutes. longCallTimeout limits the call, and Options.MaxCalls does not count it:
 // the caller must limit the number of such calls.
 func (s *Session) WithLongREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longCallTimeout)

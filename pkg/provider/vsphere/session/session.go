@@ -55,7 +55,7 @@ type Session struct {
 	skew *time.Duration
 }
 
-// closeTimeout bounds the logout of both APIs, which run concurrently.
+// closeTimeout limits the logout of both APIs, which run concurrently.
 const closeTimeout = 5 * time.Second
 
 // New validates the options and returns a Session that is not connected yet.
@@ -97,8 +97,8 @@ func (s *Session) Vim(ctx context.Context) (*vim25.Client, error) {
 	return s.vimClient(), nil
 }
 
-// Epoch returns a channel that is closed at the next login. Objects that exist in the server's
-// session must be created again after that.
+// Epoch returns a channel that is closed at the next login. Objects that belong to the server's
+// session must be recreated after that.
 func (s *Session) Epoch() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

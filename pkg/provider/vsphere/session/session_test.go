@@ -38,7 +38,7 @@ type server struct {
 	thumb  string
 	status atomic.Int32
 	fails  atomic.Int32
-	// before is called for every request. It returns true if it has answered the request.
+	// before is called for every request. It returns true if it has written a response.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
@@ -133,9 +133,9 @@ func TestOptions_AreValidated(t *testing.T) {
 		{"no host", Options{URL: "https:///sdk", Credentials: creds}, "must be https://"},
 		{"credentials in the URL", Options{URL: "https://u:p@vc/sdk", Credentials: creds}, "must not contain a user"},
 		{"no credentials", Options{URL: "https://vc/sdk"}, "credentials: required"},
-		{"bad thumbprint", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: "zz"}, "must be a SHA-256"},
-		{"both", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: strings.Repeat("a", 40), CAPEM: []byte("x")}, "not both"},
-		{"bad CA", Options{URL: "https://vc/sdk", Credentials: creds, CAPEM: []byte("x")}, "no certificate"},
+		{"invalid thumbprint", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: "zz"}, "must be a SHA-256"},
+		{"a CA and a thumbprint", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: strings.Repeat("a", 40), CAPEM: []byte("x")}, "not both"},
+		{"invalid CA", Options{URL: "https://vc/sdk", Credentials: creds, CAPEM: []byte("x")}, "no certificate"},
 		{"missing CA file", Options{URL: "https://vc/sdk", Credentials: creds, CAFile: "/does/not/exist"}, "reading vCenter CA file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestCertificate_IsVerified(t *testing.T) {
 		{"SHA-1 thumbprint with colons", func(o *Options) { o.CAPEM, o.Thumbprint = nil, s.thumb }, true},
 		{"SHA-1 thumbprint without colons", func(o *Options) { o.CAPEM, o.Thumbprint = nil, strings.ToLower(strings.ReplaceAll(s.thumb, ":", "")) }, true},
 		{"another thumbprint", func(o *Options) { o.CAPEM, o.Thumbprint = nil, strings.Repeat("00", 20) }, false},
-		{"roots of the system", func(o *Options) { o.CAPEM = nil }, false},
+		{"the system's roots", func(o *Options) { o.CAPEM = nil }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			session := s.open(t, tc.change)

@@ -16,7 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-// patience is far longer than the waits in the tests take.
+// patience is much longer than the waits in the tests.
 const patience = 30 * time.Second
 
 // mustReturn calls do, and fails the test if do does not return.
@@ -116,7 +116,7 @@ func TestLogin_EndsWithTheCallTimeout(t *testing.T) {
 	srv.intercept(func(http.ResponseWriter, *http.Request) bool { <-answer; return true })
 	err := mustReturn(t, "Vim", func() error { _, err := s.Vim(t.Context()); return err })
 	if err == nil {
-		t.Error("Vim = nil although vCenter did not answer")
+		t.Error("Vim = nil although vCenter did not respond")
 	}
 }
 

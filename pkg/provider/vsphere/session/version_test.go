@@ -16,7 +16,7 @@ import (
 )
 
 func TestOlderVersion_ReturnsTheOlderOne(t *testing.T) {
-	for _, tc := range []struct{ server, ours, want string }{
+	for _, tc := range []struct{ server, client, want string }{
 		{"8.0.3.0", "9.1.0.0", "8.0.3.0"},
 		{"9.2.0.0", "9.1.0.0", "9.1.0.0"},
 		{"10.0.0.0", "9.1.0.0", "9.1.0.0"},
@@ -25,8 +25,8 @@ func TestOlderVersion_ReturnsTheOlderOne(t *testing.T) {
 		{"", "9.1.0.0", "9.1.0.0"},
 		{"dev", "9.1.0.0", "9.1.0.0"},
 	} {
-		if got := olderVersion(tc.server, tc.ours); got != tc.want {
-			t.Errorf("older(%q, %q) = %q, want %q", tc.server, tc.ours, got, tc.want)
+		if got := olderVersion(tc.server, tc.client); got != tc.want {
+			t.Errorf("older(%q, %q) = %q, want %q", tc.server, tc.client, got, tc.want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (e *InUseError) Error() string {
 	if e.By != "" {
 		by += " (" + e.By + ")"
 	}
-	return fmt.Sprintf("disk %s is attached to %s without a claim: detach it there", e.Disk, by)
+	return fmt.Sprintf("disk %s is attached to %s: detach it from that VM first", e.Disk, by)
 }
 
 // IsInUse reports whether vSphere refused the operation because an exclusive resource is in use.

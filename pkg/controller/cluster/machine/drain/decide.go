@@ -52,8 +52,8 @@ func newUndecided(err error) Decision { return Decision{Behavior: BehaviorUndeci
 type DecisionInputs struct {
 	// Now is the time of the reconcile.
 	Now time.Time
-	// Unreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
-	// deletion then.
+	// Unreachable is true if the kubelet of the Node no longer reports. Then deleted Pods on the Node remain until it
+	// reports again.
 	Unreachable bool
 	// DaemonSets are the controllers of Pods of the Node.
 	DaemonSets map[types.NamespacedName]Existence
@@ -82,11 +82,11 @@ var filters = []func(*corev1.Pod, DecisionInputs) Decision{
 }
 
 // Decide returns the decision for pod.
-func Decide(pod *corev1.Pod, facts DecisionInputs) Decision {
+func Decide(pod *corev1.Pod, inputs DecisionInputs) Decision {
 	var d Decision
 	var warnings []string
 	for _, filter := range filters {
-		d = filter(pod, facts)
+		d = filter(pod, inputs)
 		warnings = append(warnings, d.Warnings...)
 		if d.Behavior != BehaviorDrain {
 			break
@@ -97,20 +97,20 @@ func Decide(pod *corev1.Pod, facts DecisionInputs) Decision {
 }
 
 // deletedOnUnreachable skips deleted Pods on an unreachable Node after the grace period.
-func deletedOnUnreachable(pod *corev1.Pod, facts DecisionInputs) Decision {
-	if facts.Unreachable && pod.DeletionTimestamp != nil && facts.Now.Sub(pod.DeletionTimestamp.Time) > unreachableGrace {
+func deletedOnUnreachable(pod *corev1.Pod, inputs DecisionInputs) Decision {
+	if inputs.Unreachable && pod.DeletionTimestamp != nil && inputs.Now.Sub(pod.DeletionTimestamp.Time) > unreachableGrace {
 		return Decision{Behavior: BehaviorSkip, By: "Node unreachable"}
 	}
 	return Decision{Behavior: BehaviorDrain}
 }
 
 // daemonSet skips Pods of a DaemonSet, which would immediately recreate them on a cordoned Node.
-func daemonSet(pod *corev1.Pod, facts DecisionInputs) Decision {
+func daemonSet(pod *corev1.Pod, inputs DecisionInputs) Decision {
 	key, ok := daemonSetOf(pod)
 	if !ok {
 		return Decision{Behavior: BehaviorDrain}
 	}
-	found := facts.DaemonSets[key]
+	found := inputs.DaemonSets[key]
 	switch {
 	case found.Err != nil:
 		return newUndecided(found.Err)
@@ -121,7 +121,8 @@ func daemonSet(pod *corev1.Pod, facts DecisionInputs) Decision {
 	}
 }
 
-// daemonSetOf returns the DaemonSet that controls pod. ok is false if there is none, or if the Pod has terminated.
+// daemonSetOf returns the DaemonSet that controls pod. ok is false if no DaemonSet controls the Pod, or if the Pod has
+// terminated.
 func daemonSetOf(pod *corev1.Pod) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || owner.Kind != "DaemonSet" || isFinished(pod) {
@@ -174,9 +175,9 @@ func podLabel(pod *corev1.Pod, _ DecisionInputs) Decision {
 	}
 }
 
-func byRules(pod *corev1.Pod, facts DecisionInputs) Decision {
-	return facts.Rules.decide(pod, func() (labels.Set, error) {
-		if set, ok := facts.Namespaces[pod.Namespace]; ok {
+func byRules(pod *corev1.Pod, inputs DecisionInputs) Decision {
+	return inputs.Rules.decide(pod, func() (labels.Set, error) {
+		if set, ok := inputs.Namespaces[pod.Namespace]; ok {
 			return set, nil
 		}
 		return nil, fmt.Errorf("the labels of Namespace %s are not known", pod.Namespace)

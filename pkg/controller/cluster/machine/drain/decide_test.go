@@ -22,54 +22,54 @@ var byMessage = cmp.Comparer(func(a, b error) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
 })
 
-// MB126-132.
+// Behaviors MB126-132 of test/behaviours.
 func TestDecide_ReturnsTheBehaviorForAPod(t *testing.T) {
 	down := errors.New("reading DaemonSet default/broken: connection refused")
-	facts := DecisionInputs{
+	inputs := DecisionInputs{
 		Now: now,
 		DaemonSets: map[types.NamespacedName]Existence{
 			{Namespace: "default", Name: "agent"}:  {Exists: true},
 			{Namespace: "default", Name: "broken"}: {Err: down},
 		},
 	}
-	unreachable := facts
+	unreachable := inputs
 	unreachable.Unreachable = true
 	drainLabel := clusterv1alpha1.PodDrainLabel
 	byLabel := "label " + drainLabel
 	ignoring := []string{"ignoring DaemonSet-managed Pod"}
 	for name, tc := range map[string]struct {
-		pod   *corev1.Pod
-		facts DecisionInputs
-		want  Decision
+		pod    *corev1.Pod
+		inputs DecisionInputs
+		want   Decision
 	}{
-		"replaced by its owner":                     {pod("a"), facts, Decision{Behavior: BehaviorDrain}},
-		"deleted long ago, node reachable":          {pod("a", deleted(time.Hour)), facts, Decision{Behavior: BehaviorDrain}},
+		"replaced by its owner":                     {pod("a"), inputs, Decision{Behavior: BehaviorDrain}},
+		"deleted long ago, node reachable":          {pod("a", deleted(time.Hour)), inputs, Decision{Behavior: BehaviorDrain}},
 		"deleted two seconds ago, node unreachable": {pod("a", deleted(2*time.Second)), unreachable, Decision{Behavior: BehaviorSkip, By: "Node unreachable"}},
 		"deleted one second ago, node unreachable":  {pod("a", deleted(time.Second)), unreachable, Decision{Behavior: BehaviorDrain}},
 		"grace period not over, node unreachable":   {pod("a", deleted(-time.Minute)), unreachable, Decision{Behavior: BehaviorDrain}},
 		"not deleted, node unreachable":             {pod("a"), unreachable, Decision{Behavior: BehaviorDrain}},
-		"of a DaemonSet":                            {pod("a", ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
-		"of a DaemonSet, succeeded":                 {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
-		"of a DaemonSet, failed":                    {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
-		"of a deleted DaemonSet":                    {pod("a", ownedBy("DaemonSet", "gone")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
-		"of a DaemonSet of another namespace":       {pod("a", in("other"), ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
-		"of a DaemonSet that could not be read":     {pod("a", ownedBy("DaemonSet", "broken")), facts, Decision{Behavior: BehaviorUndecided, Err: down}},
-		"static":                                    {pod("a", static, alone), facts, Decision{Behavior: BehaviorSkip, By: "static Pod"}},
-		"with local storage":                        {pod("a", emptyDir), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage"}}},
-		"with local storage, succeeded":             {pod("a", emptyDir, phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
-		"without owner":                             {pod("a", alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod that has no controller"}}},
-		"without owner, failed":                     {pod("a", alone, phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
-		"with local storage and without owner":      {pod("a", emptyDir, alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage", "evicting Pod that has no controller"}}},
-		"label skip":                                {pod("a", labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
-		"label Skip":                                {pod("a", labeled(drainLabel, "Skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
-		"label wait-completed":                      {pod("a", labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
-		"label WaitCompleted":                       {pod("a", labeled(drainLabel, "WaitCompleted")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
-		"label with too many hyphens":               {pod("a", labeled(drainLabel, "wait--completed")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{byLabel + ` has the unknown value "wait--completed"`}}},
-		"of a DaemonSet, with another label":        {pod("a", ownedBy("DaemonSet", "agent"), labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
-		"without owner, label skip, with warning":   {pod("a", alone, labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel, Warnings: []string{"evicting Pod that has no controller"}}},
+		"of a DaemonSet":                            {pod("a", ownedBy("DaemonSet", "agent")), inputs, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
+		"of a DaemonSet, succeeded":                 {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodSucceeded)), inputs, Decision{Behavior: BehaviorDrain}},
+		"of a DaemonSet, failed":                    {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodFailed)), inputs, Decision{Behavior: BehaviorDrain}},
+		"of a deleted DaemonSet":                    {pod("a", ownedBy("DaemonSet", "gone")), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
+		"of a DaemonSet of another namespace":       {pod("a", in("other"), ownedBy("DaemonSet", "agent")), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
+		"of a DaemonSet that could not be read":     {pod("a", ownedBy("DaemonSet", "broken")), inputs, Decision{Behavior: BehaviorUndecided, Err: down}},
+		"static":                                    {pod("a", static, alone), inputs, Decision{Behavior: BehaviorSkip, By: "static Pod"}},
+		"with local storage":                        {pod("a", emptyDir), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage"}}},
+		"with local storage, succeeded":             {pod("a", emptyDir, phase(corev1.PodSucceeded)), inputs, Decision{Behavior: BehaviorDrain}},
+		"without owner":                             {pod("a", alone), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod that has no controller"}}},
+		"without owner, failed":                     {pod("a", alone, phase(corev1.PodFailed)), inputs, Decision{Behavior: BehaviorDrain}},
+		"with local storage and without owner":      {pod("a", emptyDir, alone), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage", "evicting Pod that has no controller"}}},
+		"label skip":                                {pod("a", labeled(drainLabel, "skip")), inputs, Decision{Behavior: BehaviorSkip, By: byLabel}},
+		"label Skip":                                {pod("a", labeled(drainLabel, "Skip")), inputs, Decision{Behavior: BehaviorSkip, By: byLabel}},
+		"label wait-completed":                      {pod("a", labeled(drainLabel, "wait-completed")), inputs, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
+		"label WaitCompleted":                       {pod("a", labeled(drainLabel, "WaitCompleted")), inputs, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
+		"label with too many hyphens":               {pod("a", labeled(drainLabel, "wait--completed")), inputs, Decision{Behavior: BehaviorDrain, Warnings: []string{byLabel + ` has the unknown value "wait--completed"`}}},
+		"of a DaemonSet, with another label":        {pod("a", ownedBy("DaemonSet", "agent"), labeled(drainLabel, "wait-completed")), inputs, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
+		"without owner, label skip, with warning":   {pod("a", alone, labeled(drainLabel, "skip")), inputs, Decision{Behavior: BehaviorSkip, By: byLabel, Warnings: []string{"evicting Pod that has no controller"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Decide(tc.pod, tc.facts), byMessage); diff != "" {
+			if diff := cmp.Diff(tc.want, Decide(tc.pod, tc.inputs), byMessage); diff != "" {
 				t.Errorf("decision (-want +got):\n%s", diff)
 			}
 		})
@@ -95,16 +95,16 @@ type ruled struct {
 }
 
 func (tc ruled) check(t *testing.T) {
-	facts := DecisionInputs{
+	inputs := DecisionInputs{
 		Now: now, Rules: RulesFor(tc.rules, nil, nil),
 		Namespaces: map[string]labels.Set{"default": {}, "monitoring": {"team": "sre"}},
 	}
-	if diff := cmp.Diff(tc.want, Decide(tc.pod, facts), byMessage); diff != "" {
+	if diff := cmp.Diff(tc.want, Decide(tc.pod, inputs), byMessage); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
 }
 
-// MB133.
+// Behaviors MB133 of test/behaviours.
 func TestRules_ApplyTheFirstRuleByName(t *testing.T) {
 	for name, tc := range map[string]ruled{
 		"no rules":            {nil, pod("a"), Decision{Behavior: BehaviorDrain}},
@@ -127,7 +127,7 @@ func TestRules_ApplyTheFirstRuleByName(t *testing.T) {
 	}
 }
 
-// MB133-134, with the differences from Cluster API.
+// Behaviors MB133-134 of test/behaviours: with the differences from Cluster API.
 func TestRules_BlockOnlyPodsThatAnInvalidRuleMayApplyTo(t *testing.T) {
 	for name, tc := range map[string]ruled{
 		"unknown behavior": {

@@ -7,7 +7,7 @@
 // # Decisions
 //
 // NewPlan computes the treatment of all Pods from data that was read before. The same plan is used by detach, to
-// exclude claims of skipped Pods, and by Rehearse.
+// exclude claims of skipped Pods, and by DryRun.
 //
 // If the behavior of a Pod cannot be determined, only this Pod is blocked, and the message names it. Examples are a
 // rule with an invalid selector and a DaemonSet that could not be read. Invalid rules that do not apply to the Machine

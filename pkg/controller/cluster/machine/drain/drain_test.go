@@ -70,7 +70,7 @@ func overBudget(causes ...metav1.StatusCause) error {
 	return err
 }
 
-// MB120.
+// Behaviors MB120 of test/behaviours.
 func TestDrain_IsDoneIfTheNodeDoesNotExist(t *testing.T) {
 	for name, objects := range map[string][]runtime.Object{
 		"no node of that name":               nil,
@@ -136,7 +136,7 @@ func TestDrain_CordonsTheNodeOnce(t *testing.T) {
 	}
 }
 
-// MB138.
+// Behaviors MB138 of test/behaviours.
 func TestDrain_ReportsTheResultOfEvictions(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	terminating := apierrors.NewForbidden(pods, "a", errors.New("unable to create new content in namespace x because it is being terminated"))
@@ -214,7 +214,7 @@ func TestDrain_EvictsByUIDWithTheGracePeriodOfThePod(t *testing.T) {
 	}
 }
 
-// MB124.
+// Behaviors MB124 of test/behaviours.
 func TestDrain_IgnoresDeletedPodsOfUnreachableNodes(t *testing.T) {
 	client := fake.NewClientset(node(ready(corev1.ConditionUnknown)), pod("a", deleted(time.Minute)))
 	got, err := Drain(t.Context(), client, input())
@@ -260,7 +260,7 @@ func TestDrain_ReturnsAnErrorIfCanceled(t *testing.T) {
 	}
 }
 
-func TestRehearse_OnlySendsDryRuns(t *testing.T) {
+func TestDryRun_OnlySendsDryRuns(t *testing.T) {
 	client := fake.NewClientset(node(), pod("a"), pod("b", alone), pod("c", deleted(time.Second)))
 	answering(client, map[string]error{"a": overBudget(metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "none"}), "b": nil})
 	plan, err := DryRun(t.Context(), client, input())

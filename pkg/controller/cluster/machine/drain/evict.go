@@ -22,7 +22,7 @@ import (
 // MaxEviction is the maximum time for evictions in one reconcile. It limits how long a Machine occupies a worker.
 const MaxEviction = 10 * time.Second
 
-// podNotFound is the step of a Pod that did not exist when it was to be evicted.
+// podNotFound is the step of a Pod that no longer existed when the drain tried to evict it.
 const podNotFound Step = "Gone"
 
 // failure describes why a Pod was not evicted.

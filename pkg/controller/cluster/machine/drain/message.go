@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// Cause is a reason why a drain is not done. Its value is used in the condition Ready.
+// Cause is a reason why a drain is not done. Its value is used in the Ready condition.
 type Cause string
 
 // Causes, in the order of messages.
@@ -130,11 +130,11 @@ func names(entries []Entry) string {
 
 // truncate limits the length of text. Unlike conditions.TruncateLine it preserves lines. The text contains names from the
 // untrusted workload cluster.
-func truncate(text string, bound int) string {
+func truncate(text string, limit int) string {
 	const ellipsis = "…"
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= bound {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:bound-len(ellipsis)], "") + ellipsis
+	return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
 }

@@ -117,7 +117,7 @@ var messages = map[string]struct {
 	},
 }
 
-// MB140.
+// Behaviors MB140 of test/behaviours.
 func TestMessage_ListsOutstandingPods(t *testing.T) {
 	for name, tc := range messages {
 		t.Run(name, func(t *testing.T) {

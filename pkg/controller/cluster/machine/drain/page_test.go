@@ -19,20 +19,20 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func TestEachPage_Ends(t *testing.T) {
-	var asked []string
+func TestEachPage_StopsAtTheLimit(t *testing.T) {
+	var requests []string
 	pages := func(next ...string) func(metav1.ListOptions) (string, error) {
 		return func(o metav1.ListOptions) (string, error) {
-			asked = append(asked, o.Continue)
-			return next[len(asked)-1], nil
+			requests = append(requests, o.Continue)
+			return next[len(requests)-1], nil
 		}
 	}
-	if err := EachPage(t.Context(), metav1.ListOptions{}, pages("a", "b", "")); err != nil || strings.Join(asked, ",") != ",a,b" {
-		t.Errorf("%v, requested %q", err, asked)
+	if err := EachPage(t.Context(), metav1.ListOptions{}, pages("a", "b", "")); err != nil || strings.Join(requests, ",") != ",a,b" {
+		t.Errorf("%v, requested %q", err, requests)
 	}
 	err := EachPage(t.Context(), metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { return "more", nil })
 	if err == nil || err.Error() != "the list has more than 1000 pages" {
-		t.Errorf("pages without end: %v", err)
+		t.Errorf("endless pages: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0

@@ -52,7 +52,7 @@ func (e Entry) isOutstanding() bool {
 	return e.Step != Completed && e.Step != Ignored && e.Step != podNotFound
 }
 
-// Note returns why the Pod is not evicted or undecided, or else the warnings.
+// Note returns why the eviction of the Pod failed or why its behavior is undecided. Otherwise it returns the warnings.
 func (e Entry) Note() string {
 	switch {
 	case e.failure != nil:
@@ -68,11 +68,11 @@ func (e Entry) Note() string {
 type Plan []Entry
 
 // NewPlan returns the plan for all pods of a Node.
-func NewPlan(pods []*corev1.Pod, facts DecisionInputs) Plan {
+func NewPlan(pods []*corev1.Pod, inputs DecisionInputs) Plan {
 	plan := make(Plan, 0, len(pods))
 	lowest := int32(math.MaxInt32)
 	for _, pod := range pods {
-		e := Entry{Pod: pod, Decision: Decide(pod, facts)}
+		e := Entry{Pod: pod, Decision: Decide(pod, inputs)}
 		switch {
 		case e.Behavior == BehaviorSkip:
 			e.Step = Ignored

@@ -34,7 +34,7 @@ var grouped = func() Rules {
 	return RulesFor(all, nil, nil)
 }()
 
-// MB138-139: the plan. MD7.
+// Behaviors MB138-139 of test/behaviours: the plan. MD7.
 func TestPlan_DrainsGroupsInOrder(t *testing.T) {
 	wait := labeled(clusterv1alpha1.PodDrainLabel, "wait-completed")
 	group := func(name string) func(*corev1.Pod) { return labeled("group", name) }
@@ -130,16 +130,16 @@ func TestPlan_ReturnsSkippedPods(t *testing.T) {
 }
 
 // A Pod with a slow eviction must not delay the others in every reconcile.
-func TestTurns_StartWithAnotherPodInEachReconcile(t *testing.T) {
+func TestEvictionOrder_StartsWithAnotherPodInEachReconcile(t *testing.T) {
 	plan := NewPlan([]*corev1.Pod{pod("a"), pod("b"), pod("c", labeled(clusterv1alpha1.PodDrainLabel, "skip")), pod("d")}, DecisionInputs{Now: now})
 	for since, want := range map[time.Duration][]int{
 		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, Retry - 1: {0, 1, 3}, Retry: {1, 3, 0}, 2 * Retry: {3, 0, 1}, 3 * Retry: {0, 1, 3},
 	} {
 		if diff := cmp.Diff(want, evictionOrder(plan, since)); diff != "" {
-			t.Errorf("turns after %s (-want +got):\n%s", since, diff)
+			t.Errorf("order after %s (-want +got):\n%s", since, diff)
 		}
 	}
 	if got := evictionOrder(nil, time.Hour); got != nil {
-		t.Errorf("turns of an empty plan = %v, want none", got)
+		t.Errorf("order of an empty plan = %v, want none", got)
 	}
 }

@@ -70,13 +70,13 @@ func ReadPlan(ctx context.Context, client kubernetes.Interface, node *corev1.Nod
 		return nil, err
 	}
 	rules := RulesFor(in.Rules, in.Machine, in.Cluster)
-	facts := DecisionInputs{Now: in.Now, Unreachable: IsUnreachable(node), DaemonSets: daemonSetsOf(ctx, client, pods), Rules: rules}
+	inputs := DecisionInputs{Now: in.Now, Unreachable: IsUnreachable(node), DaemonSets: daemonSetsOf(ctx, client, pods), Rules: rules}
 	if rules.selectNamespaces() {
-		if facts.Namespaces, err = namespacesOf(ctx, client, pods); err != nil {
+		if inputs.Namespaces, err = namespacesOf(ctx, client, pods); err != nil {
 			return nil, err
 		}
 	}
-	return NewPlan(pods, facts), nil
+	return NewPlan(pods, inputs), nil
 }
 
 func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*corev1.Pod, error) {

@@ -13,7 +13,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// MB134-135.
+// Behaviors MB134-135 of test/behaviours.
 func TestRules_SelectMachinesByBothSelectors(t *testing.T) {
 	type m = clusterv1alpha1.MachineDrainRuleMachineSelector
 	machine, cluster := labels.Set{"os": "linux"}, labels.Set{"stage": "production"}
@@ -48,7 +48,7 @@ func TestRules_SelectMachinesByBothSelectors(t *testing.T) {
 	}
 }
 
-// MB136-137.
+// Behaviors MB136-137 of test/behaviours.
 func TestRules_SelectPodsByBothSelectors(t *testing.T) {
 	type p = clusterv1alpha1.MachineDrainRulePodSelector
 	namespace := func() (labels.Set, error) { return labels.Set{"team": "sre"}, nil }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// mirroredCondition is a condition that mirrors the condition Ready of a referenced object.
+// mirroredCondition is a condition that mirrors the Ready condition of a referenced object.
 type mirroredCondition struct {
 	condition string
 	// kind is the object's kind, field its field of status.initialization, and done the last known value of field.
@@ -25,7 +25,7 @@ type mirroredCondition struct {
 	whileNeeded bool
 }
 
-// BootstrapCondition returns the condition BootstrapConfigReady.
+// BootstrapCondition returns the BootstrapConfigReady condition.
 func BootstrapCondition(s *step.State) metav1.Condition {
 	m := s.Machine
 	if !m.Spec.Bootstrap.ConfigRef.IsDefined() {
@@ -39,7 +39,7 @@ func BootstrapCondition(s *step.State) metav1.Condition {
 	}.compute(&s.Bootstrap, s.IsDeleting())
 }
 
-// InfrastructureCondition returns the condition InfrastructureReady.
+// InfrastructureCondition returns the InfrastructureReady condition.
 func InfrastructureCondition(s *step.State) metav1.Condition {
 	return mirroredCondition{
 		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.Machine.Spec.InfrastructureRef.Kind,
@@ -70,7 +70,7 @@ func (r mirroredCondition) compute(e *step.External, deleting bool) metav1.Condi
 	return c
 }
 
-// mirror returns False if the provider reports a terminal failure. Otherwise it copies the condition Ready of the
+// mirror returns False if the provider reports a terminal failure. Otherwise it copies the Ready condition of the
 // object with its time. If the object has none, it uses field.
 func (r mirroredCondition) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}

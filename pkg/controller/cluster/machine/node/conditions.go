@@ -41,8 +41,8 @@ type State struct {
 	Now   time.Time
 }
 
-// Conditions returns the conditions NodeReady and NodeHealthy of the Machine. It returns none if the current ones are
-// to be kept. after is the time until they must be computed again without an event, or 0.
+// Conditions returns the conditions NodeReady and NodeHealthy of the Machine. It returns none if the current conditions
+// must stay unchanged. after is the time until they must be computed again without an event, or 0.
 func Conditions(f State) (all []metav1.Condition, after time.Duration) {
 	if f.Cluster == nil || f.Cluster.Status.Initialization.InfrastructureProvisioned == nil || !*f.Cluster.Status.Initialization.InfrastructureProvisioned {
 		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0

@@ -40,7 +40,7 @@ func nodeOf(statuses string, messages ...string) *corev1.Node {
 	return node
 }
 
-func TestHealthy_SummarizesConditionsOfANode(t *testing.T) { // MB87, MC4
+func TestHealthyCondition_SummarizesConditionsOfANode(t *testing.T) { // Behaviors MB87, MC4 of test/behaviours.
 	type is struct {
 		status  metav1.ConditionStatus
 		message string
@@ -121,7 +121,7 @@ func never(failures int) func(*State) {
 	return func(f *State) { f.Success, f.Failures = time.Time{}, failures }
 }
 
-func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
+func TestConditions_DescribeTheNode(t *testing.T) { // Behaviors MB88-95, MC3 of test/behaviours.
 	for name, test := range map[string]struct {
 		facts State
 		want  []metav1.Condition

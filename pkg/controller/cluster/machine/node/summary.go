@@ -37,7 +37,7 @@ func findCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.Nod
 	return nil
 }
 
-// readyCondition mirrors the condition Ready of a Node, with its transition time.
+// readyCondition mirrors the Ready condition of a Node, with its transition time.
 func readyCondition(node *corev1.Node) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.NodeReadyUnknownReason}
 	of := findCondition(node, corev1.NodeReady)

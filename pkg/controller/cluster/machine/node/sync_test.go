@@ -103,7 +103,7 @@ func merge(t *testing.T, node *corev1.Node, patch []byte) *corev1.Node {
 	return after
 }
 
-func TestPatch_CopiesManagedLabels(t *testing.T) { // MB70
+func TestPatch_CopiesManagedLabels(t *testing.T) { // Behaviors MB70 of test/behaviours.
 	w := wantedOf(labelled(
 		"node-role.kubernetes.io/anything", "", "node-restriction.kubernetes.io/a", "1", "custom.node-restriction.kubernetes.io/a", "2",
 		"node.cluster.x-k8s.io/a", "3", "custom.node.cluster.x-k8s.io/a", "4", "node.cluster.x-k8s.io", "5", "foo/bar", "6", "example.org/x", "7",
@@ -134,31 +134,31 @@ func TestPatch_ChangesOnlyMetadataFromTheMachine(t *testing.T) {
 		wantLabels   map[string]string
 		wantAnnotate map[string]string
 	}{
-		"a label of the Node is overwritten, others stay": { // MB71
+		"a label of the Node is overwritten, others stay": { // Behaviors MB71 of test/behaviours.
 			wantedOf(labelled(own, "new")), pairs(own, "old", other, "x"), nil, pairs(own, "new", other, "x"), commonOf(own, ""),
 		},
-		"a label is tracked, and later removed": { // MB72, MB77
+		"a label is tracked, and later removed": { // Behaviors MB72, MB77 of test/behaviours.
 			wantedOf(), pairs(own, "v", other, "x"), pairs(labels, own), pairs(other, "x"), commonOf("", ""),
 		},
-		"a label changes": { // MB77
+		"a label changes": { // Behaviors MB77 of test/behaviours.
 			wantedOf(labelled(own, "2")), pairs(own, "1"), commonOf(own, ""), pairs(own, "2"), commonOf(own, ""),
 		},
-		"a label that was removed is no longer tracked": { // MB77
+		"a label that was removed is no longer tracked": { // Behaviors MB77 of test/behaviours.
 			wantedOf(), pairs(other, "x"), commonOf(own, ""), pairs(other, "x"), commonOf("", ""),
 		},
 		"a label that was removed is set again": {
 			wantedOf(labelled(own, "1")), pairs(other, "x"), commonOf(own, ""), pairs(own, "1", other, "x"), commonOf(own, ""),
 		},
-		"no labels of the Machine": { // MB75
+		"no labels of the Machine": { // Behaviors MB75 of test/behaviours.
 			wantedOf(), pairs(other, "x"), nil, pairs(other, "x"), commonOf("", ""),
 		},
-		"annotations are added to existing ones": { // MB76
+		"annotations are added to existing ones": { // Behaviors MB76 of test/behaviours.
 			wantedOf(annotated(own, "1", other, "no")), nil, pairs(other, "x"), nil, commonOf("", own, own, "1", other, "x"),
 		},
-		"an annotation that was removed from the Machine is removed": { // MB79
+		"an annotation that was removed from the Machine is removed": { // Behaviors MB79 of test/behaviours.
 			wantedOf(), nil, commonOf("", own, own, "1", other, "x"), nil, commonOf("", "", other, "x"),
 		},
-		"invalid tracking annotations are corrected": { // MB79: common annotations are never tracked.
+		"invalid tracking annotations are corrected": { // Behaviors MB79 of test/behaviours: common annotations are never tracked.
 			wantedOf(), nil, commonOf("", "cluster.x-k8s.io/machine,cluster.x-k8s.io/labels-from-machine,,x"), nil, commonOf("", ""),
 		},
 	} {
@@ -174,7 +174,7 @@ func TestPatch_ChangesOnlyMetadataFromTheMachine(t *testing.T) {
 	}
 }
 
-func TestPatch_AnnotatesMachineClusterAndOwner(t *testing.T) { // MB78
+func TestPatch_AnnotatesMachineClusterAndOwner(t *testing.T) { // Behaviors MB78 of test/behaviours.
 	rules := Rules{Annotations: []*regexp.Regexp{regexp.MustCompile(`^(example\.org/|cluster\.x-k8s\.io/)`)}}
 	w := wantedOf(annotated("example.org/a", "1", "custom.node.cluster.x-k8s.io/a", "2", "plain", "no",
 		"cluster.x-k8s.io/machine", "liar", "cluster.x-k8s.io/taints-from-machine", "liar", "cluster.x-k8s.io/owner-name", "liar"))
@@ -191,7 +191,7 @@ func TestPatch_AnnotatesMachineClusterAndOwner(t *testing.T) { // MB78
 	}
 }
 
-func TestPatch_SetsTheInterruptibleLabelByInfrastructure(t *testing.T) { // MB73
+func TestPatch_SetsTheInterruptibleLabelByInfrastructure(t *testing.T) { // Behaviors MB73 of test/behaviours.
 	const label = clusterv1alpha1.InterruptibleLabel
 	w := wantedOf()
 	w.Interruptible = ptr.To(true)
@@ -214,7 +214,7 @@ func TestPatch_SetsTheInterruptibleLabelByInfrastructure(t *testing.T) { // MB73
 	}
 }
 
-func TestPatch_IsEmptyWithoutDifferences(t *testing.T) { // MB85
+func TestPatch_IsEmptyWithoutDifferences(t *testing.T) { // Behaviors MB85 of test/behaviours.
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Labels: pairs("node.cluster.x-k8s.io/a", "1"), Annotations: commonOf("node.cluster.x-k8s.io/a", "")}}
 	var r Rules
 	if patch, err := r.Patch(wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node); err != nil || patch != nil {
@@ -226,7 +226,7 @@ func TestPatch_ContainsOnlyDifferences(t *testing.T) {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "1", Annotations: commonOf("", "")},
 		Spec:       corev1.NodeSpec{ProviderID: "x", Taints: []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}},
-		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "a"}, {Type: "InternalIP", Address: "b"}}}, // MB74
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "a"}, {Type: "InternalIP", Address: "b"}}}, // Behaviors MB74 of test/behaviours.
 	}
 	var r Rules
 	patch, err := r.Patch(wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node)

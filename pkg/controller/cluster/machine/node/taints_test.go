@@ -27,7 +27,7 @@ func taint(key, value string, effect corev1.TaintEffect) corev1.Taint {
 	return corev1.Taint{Key: key, Value: value, Effect: effect}
 }
 
-func TestPatch_CopiesTaints(t *testing.T) { // MB83, MB84
+func TestPatch_CopiesTaints(t *testing.T) { // Behaviors MB83, MB84 of test/behaviours.
 	none := (*string)(nil)
 	is := func(s string) *string { return &s }
 	const no = "NoSchedule"
@@ -45,12 +45,12 @@ func TestPatch_CopiesTaints(t *testing.T) { // MB83, MB84
 		"always: added":                      {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
 		"always: recorded":                   {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
 		"always: deleted":                    {nil, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, nil, ""},
-		"always: put back":                   {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is("a:NoSchedule"), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"always: added again":                {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is("a:NoSchedule"), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
 		"once: added":                        {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, ""},
-		"once: not put back":                 {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is(""), nil, nil, ""},
+		"once: not added again":              {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is(""), nil, nil, ""},
 		"once: not deleted":                  {nil, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
 		"once becomes always: kept":          {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"once becomes always: put back":      {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"once becomes always: added again":   {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
 		"always becomes once: kept":          {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
 		"another value":                      {[]clusterv1alpha1.MachineTaint{always("a", "2", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "2", no)}, "a:NoSchedule"},
 		"another effect":                     {[]clusterv1alpha1.MachineTaint{always("a", "1", "NoExecute")}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", "NoExecute")}, "a:NoExecute"},
@@ -75,7 +75,7 @@ func TestPatch_CopiesTaints(t *testing.T) { // MB83, MB84
 	}
 }
 
-func TestPatch_InitializesTheNode(t *testing.T) { // MB80, MB81
+func TestPatch_InitializesTheNode(t *testing.T) { // Behaviors MB80, MB81 of test/behaviours.
 	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint("x", "", "NoExecute"), uninitializedTaint}}}
 	got := apply(t, Rules{}, wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node)
 	if diff := cmp.Diff([]corev1.Taint{taint("x", "", "NoExecute")}, got.Spec.Taints); diff != "" {
@@ -86,7 +86,7 @@ func TestPatch_InitializesTheNode(t *testing.T) { // MB80, MB81
 	}
 }
 
-func TestPatch_TaintsNodesOfOlderTemplates(t *testing.T) { // MB82
+func TestPatch_TaintsNodesOfOlderTemplates(t *testing.T) { // Behaviors MB82 of test/behaviours.
 	revised := func(r string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Annotations: pairs(clusterv1alpha1.RevisionAnnotation, r)}
 	}

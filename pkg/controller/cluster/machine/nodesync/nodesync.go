@@ -176,7 +176,7 @@ func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.S
 }
 
 // Conditions returns the conditions NodeReady and NodeHealthy, and when to compute them again. It returns none if the
-// current ones are to be kept.
+// current conditions must stay unchanged.
 func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duration) {
 	f := node.State{
 		Machine: s.Machine, Cluster: s.Cluster, Node: s.Node, Nodes: s.Nodes, Err: s.NodeErr, NotConnected: step.IsNotConnected(s.NodeErr),

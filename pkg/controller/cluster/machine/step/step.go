@@ -160,8 +160,8 @@ func (e Events) Warning(s *State, reason, note string, args ...any) {
 	e.record(s, corev1.EventTypeWarning, reason, note, args...)
 }
 
-// record records an event with a limited note. The note may contain an answer of a workload cluster, and the API server
-// would reject a long one.
+// record records an event with a limited note. The note may contain a response of a workload cluster, and the API
+// server would reject a long one.
 func (e Events) record(s *State, kind, reason, note string, args ...any) {
 	e.Recorder.Eventf(s.Stored, nil, kind, reason, "Reconcile", "%s", conditions.Note(note, args...))
 }

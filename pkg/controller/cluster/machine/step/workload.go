@@ -21,7 +21,7 @@ type Workload interface {
 	// Visit starts a series of requests, which must use the returned context. It returns an error that wraps
 	// workload.ErrBusy if the maximum number of visits is reached.
 	Visit(ctx context.Context) (visit context.Context, done func(), err error)
-	// ListSlot reserves a slot for lists, which done returns. It returns an error that wraps workload.ErrBusy if no
+	// ListSlot reserves a slot for lists. done releases the slot. It returns an error that wraps workload.ErrBusy if no
 	// slot is free.
 	ListSlot() (done func(), err error)
 	// Nodes returns the cached Nodes with a provider ID. name is the name of the Node, if known. It returns an error

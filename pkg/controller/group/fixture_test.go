@@ -21,8 +21,8 @@ const (
 	suspended = vmv1alpha1.Suspended
 )
 
-// world is a namespace with groups and VMs. Its VMs take their desired power state immediately, unless they are held.
-type world struct {
+// fixture is a namespace with groups and VMs. Its VMs take their desired power state immediately, unless they are held.
+type fixture struct {
 	t      *testing.T
 	now    time.Time
 	groups map[string]*group
@@ -35,8 +35,8 @@ type world struct {
 	order []string
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{
+func newFixture(t *testing.T) *fixture {
+	return &fixture{
 		t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), groups: map[string]*group{}, vms: map[string]*vmv1alpha1.VirtualMachine{},
 		until: map[string]time.Time{}, held: map[string]bool{}, unready: map[string]bool{},
 	}
@@ -63,96 +63,96 @@ func waits(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 }
 
 // group adds a group with its VMs, which are powered off.
-func (w *world) group(name string, state vmv1alpha1.PowerState, steps ...vmv1alpha1.VirtualMachineGroupStep) *group {
+func (f *fixture) group(name string, state vmv1alpha1.PowerState, steps ...vmv1alpha1.VirtualMachineGroupStep) *group {
 	g := &group{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID("uid-" + name), Generation: 1},
 		Spec:       vmv1alpha1.VirtualMachineGroupSpec{PowerState: state, BootOrder: steps},
 	}
-	w.groups[name] = g
+	f.groups[name] = g
 	for _, m := range g.Members() {
 		if m.Kind == vmv1alpha1.MachineMemberKind {
-			w.vm(m.Name, name)
+			f.vm(m.Name, name)
 		}
 	}
 	return g
 }
 
 // vm adds a VM that is powered off.
-func (w *world) vm(name, of string) *vmv1alpha1.VirtualMachine {
+func (f *fixture) vm(name, of string) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID("uid-" + name)}}
 	vm.Spec.GroupName, vm.Status.PowerState = of, off
-	w.condition(vm, vmv1alpha1.ConditionCreated, true)
-	w.condition(vm, vmv1alpha1.ConditionReady, true)
-	w.vms[name] = vm
+	f.condition(vm, vmv1alpha1.ConditionCreated, true)
+	f.condition(vm, vmv1alpha1.ConditionReady, true)
+	f.vms[name] = vm
 	return vm
 }
 
-func (w *world) condition(vm *vmv1alpha1.VirtualMachine, kind string, ok bool) {
-	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: "Waiting"}
+func (f *fixture) condition(vm *vmv1alpha1.VirtualMachine, conditionType string, ok bool) {
+	c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: "Waiting"}
 	if ok {
 		c.Status, c.Reason = metav1.ConditionTrue, "Succeeded"
 	}
-	conditions.Set(&vm.Status.Conditions, w.now, c)
+	conditions.Set(&vm.Status.Conditions, f.now, c)
 }
 
-func (w *world) findGroup(name string) *group                  { return w.groups[name] }
-func (w *world) findVM(name string) *vmv1alpha1.VirtualMachine { return w.vms[name] }
-func (w *world) set(name string, state vmv1alpha1.PowerState) {
-	w.edit(name, func(g *group) { g.Spec.PowerState = state })
+func (f *fixture) findGroup(name string) *group                  { return f.groups[name] }
+func (f *fixture) findVM(name string) *vmv1alpha1.VirtualMachine { return f.vms[name] }
+func (f *fixture) set(name string, state vmv1alpha1.PowerState) {
+	f.edit(name, func(g *group) { g.Spec.PowerState = state })
 }
-func (w *world) told(name, member string) vmv1alpha1.PowerState {
-	return w.member(name, member).DesiredPowerState
+func (f *fixture) desiredState(name, member string) vmv1alpha1.PowerState {
+	return f.member(name, member).DesiredPowerState
 }
-func (w *world) power(name string) vmv1alpha1.PowerState { return w.vms[name].Status.PowerState }
-func (w *world) conditionOf(name, kind string) (is, message string) {
-	return says(w.groups[name].Status.Conditions, kind)
+func (f *fixture) power(name string) vmv1alpha1.PowerState { return f.vms[name].Status.PowerState }
+func (f *fixture) conditionOf(name, conditionType string) (is, message string) {
+	return conditionText(f.groups[name].Status.Conditions, conditionType)
 }
 
-func says(all []metav1.Condition, kind string) (is, message string) {
-	c := conditions.Find(all, kind)
+func conditionText(all []metav1.Condition, conditionType string) (is, message string) {
+	c := conditions.Find(all, conditionType)
 	if c == nil {
 		return "", ""
 	}
 	return string(c.Status) + " " + c.Reason, c.Message
 }
 
-func (w *world) edit(name string, change func(*group)) {
-	g := w.groups[name].DeepCopy()
+func (f *fixture) edit(name string, change func(*group)) {
+	g := f.groups[name].DeepCopy()
 	change(g)
 	g.Generation++
-	w.groups[name] = g
+	f.groups[name] = g
 }
 
-func (w *world) member(name, member string) *vmv1alpha1.VirtualMachineGroupMemberStatus {
-	w.t.Helper()
+func (f *fixture) member(name, member string) *vmv1alpha1.VirtualMachineGroupMemberStatus {
+	f.t.Helper()
 	member, isGroup := strings.CutPrefix(member, "group/")
 	kind := vmv1alpha1.MachineMemberKind
 	if isGroup {
 		kind = vmv1alpha1.GroupMemberKind
 	}
-	m := w.groups[name].MemberStatus(kind, member)
+	m := f.groups[name].MemberStatus(kind, member)
 	if m == nil {
-		w.t.Fatalf("group %s has no member %s", name, member)
+		f.t.Fatalf("group %s has no member %s", name, member)
 	}
 	return m
 }
 
 // settle reconciles all groups and VMs until nothing changes.
-func (w *world) settle() {
-	w.t.Helper()
+func (f *fixture) settle() {
+	f.t.Helper()
 	for range 1000 {
 		changed := false
-		for name, g := range w.groups {
-			status, until := decide(g, w.findVM, w.findGroup, w.now)
-			w.until[name] = until
+		for name, g := range f.groups {
+			status, until := decide(g, f.findVM, f.findGroup, f.now)
+			f.until[name] = until
 			if !equal(&g.Status, status) {
 				next := g.DeepCopy()
 				next.Status = *status
-				w.groups[name], changed = next, true
+				f.groups[name], changed = next, true
 			}
 		}
-		for name, vm := range w.vms {
-			if !w.held[name] && w.follow(vm) {
+		for name, vm := range f.vms {
+			if !f.held[name] && f.applyDesiredState(vm) {
 				changed = true
 			}
 		}
@@ -160,39 +160,39 @@ func (w *world) settle() {
 			return
 		}
 	}
-	w.t.Fatal("it does not come to rest")
+	f.t.Fatal("it does not come to rest")
 }
 
 // follow does the work of the VM controller and reports whether it changed anything.
-func (w *world) follow(vm *vmv1alpha1.VirtualMachine) bool {
+func (f *fixture) applyDesiredState(vm *vmv1alpha1.VirtualMachine) bool {
 	before := vm.DeepCopy()
 	vm.Status.InheritedPowerState = ""
-	if g := w.groups[vm.Spec.GroupName]; g != nil && vm.Spec.PowerState == "" && g.HasMember(vmv1alpha1.MachineMemberKind, vm.Name) {
+	if g := f.groups[vm.Spec.GroupName]; g != nil && vm.Spec.PowerState == "" && g.HasMember(vmv1alpha1.MachineMemberKind, vm.Name) {
 		if m := g.MemberStatus(vmv1alpha1.MachineMemberKind, vm.Name); m != nil {
 			vm.Status.InheritedPowerState = m.DesiredPowerState
 		}
 	}
 	if state := vm.DesiredPowerState(vm.Status.PowerState); conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionCreated) && state != vm.Status.PowerState {
 		vm.Status.PowerState = state
-		w.order = append(w.order, vm.Name+" "+string(state))
+		f.order = append(f.order, vm.Name+" "+string(state))
 	}
-	w.condition(vm, vmv1alpha1.ConditionReady, vm.Status.PowerState != on || !w.unready[vm.Name])
+	f.condition(vm, vmv1alpha1.ConditionReady, vm.Status.PowerState != on || !f.unready[vm.Name])
 	return !equal(before, vm)
 }
 
-// pass advances the clock to the next requeue, at most by d, and settles.
-func (w *world) pass(d time.Duration) {
-	w.t.Helper()
-	w.settle()
-	for end := w.now.Add(d); ; w.settle() {
+// advance advances the clock to the next requeue, at most by d, and settles.
+func (f *fixture) advance(d time.Duration) {
+	f.t.Helper()
+	f.settle()
+	for end := f.now.Add(d); ; f.settle() {
 		next := end
-		for _, until := range w.until {
-			if until.After(w.now) && until.Before(next) {
+		for _, until := range f.until {
+			if until.After(f.now) && until.Before(next) {
 				next = until
 			}
 		}
-		if w.now = next; !next.Before(end) {
-			w.settle()
+		if f.now = next; !next.Before(end) {
+			f.settle()
 			return
 		}
 	}

@@ -67,8 +67,8 @@ func (v *vsphere) called() []string {
 	return calls
 }
 
-// world is an API, a vSphere and a controller. The tests call Reconcile.
-type world struct {
+// fixture is an API, a vSphere and a controller. The tests call Reconcile.
+type fixture struct {
 	t       *testing.T
 	api     *fake.Clientset
 	c       *Controller
@@ -77,36 +77,36 @@ type world struct {
 	now     time.Time
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{t: t, api: fake.NewSimpleClientset(objects...), now: time.Unix(1_700_000_000, 0), vsphere: &vsphere{
+	f := &fixture{t: t, api: fake.NewSimpleClientset(objects...), now: time.Unix(1_700_000_000, 0), vsphere: &vsphere{
 		items:    []provider.LibraryItem{{ID: "id-1", Library: "golden", Name: "photon", Type: "ovf", ContentVersion: "1"}},
 		failures: map[string]error{},
 	}}
-	c, err := New(Deps{Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Images: w.vsphere, Now: func() time.Time { return w.now }})
+	c, err := New(Deps{Client: f.api, Informers: externalversions.NewSharedInformerFactory(f.api, 0), Images: f.vsphere, Now: func() time.Time { return f.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	w.c = c
-	w.r = &reconciler{client: w.api.VmV1alpha1(), vsphere: w.vsphere, shard: controller.Undivided{}, now: func() time.Time { return w.now }}
+	f.c = c
+	f.r = &reconciler{client: f.api.VmV1alpha1(), vsphere: f.vsphere, shard: controller.Undivided{}, now: func() time.Time { return f.now }}
 	for _, informer := range c.images {
-		w.r.images = append(w.r.images, informer.GetIndexer())
+		f.r.images = append(f.r.images, informer.GetIndexer())
 	}
-	w.refresh()
-	return w
+	f.refresh()
+	return f
 }
 
 // refresh fills the caches with the stored objects.
-func (w *world) refresh() {
-	w.t.Helper()
-	images, err := w.api.VmV1alpha1().VirtualMachineImages("").List(w.t.Context(), metav1.ListOptions{})
+func (f *fixture) refresh() {
+	f.t.Helper()
+	images, err := f.api.VmV1alpha1().VirtualMachineImages("").List(f.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	clusterImages, err := w.api.VmV1alpha1().ClusterVirtualMachineImages().List(w.t.Context(), metav1.ListOptions{})
+	clusterImages, err := f.api.VmV1alpha1().ClusterVirtualMachineImages().List(f.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	var namespaced, cluster []any
 	for i := range images.Items {
@@ -116,38 +116,38 @@ func (w *world) refresh() {
 		cluster = append(cluster, &clusterImages.Items[i])
 	}
 	for i, all := range [][]any{namespaced, cluster} {
-		if err := w.r.images[i].Replace(all, ""); err != nil {
-			w.t.Fatal(err)
+		if err := f.r.images[i].Replace(all, ""); err != nil {
+			f.t.Fatal(err)
 		}
 	}
 }
 
-// pass reconciles once and refreshes the caches.
-func (w *world) pass(p source) (controller.Result, error) {
-	w.t.Helper()
-	result, err := w.r.Reconcile(w.t.Context(), p)
-	w.refresh()
+// reconcileOnce reconciles once and refreshes the caches.
+func (f *fixture) reconcileOnce(p source) (controller.Result, error) {
+	f.t.Helper()
+	result, err := f.r.Reconcile(f.t.Context(), p)
+	f.refresh()
 	return result, err
 }
 
-func (w *world) status(namespace, name string) *vmv1alpha1.VirtualMachineImageStatus {
-	w.t.Helper()
+func (f *fixture) status(namespace, name string) *vmv1alpha1.VirtualMachineImageStatus {
+	f.t.Helper()
 	if namespace == "" {
-		i, err := w.api.VmV1alpha1().ClusterVirtualMachineImages().Get(w.t.Context(), name, metav1.GetOptions{})
+		i, err := f.api.VmV1alpha1().ClusterVirtualMachineImages().Get(f.t.Context(), name, metav1.GetOptions{})
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		return &i.Status
 	}
-	i, err := w.api.VmV1alpha1().VirtualMachineImages(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+	i, err := f.api.VmV1alpha1().VirtualMachineImages(namespace).Get(f.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return &i.Status
 }
 
-// wantConditions compares status and reason of all conditions.
-func wantConditions(t *testing.T, s *vmv1alpha1.VirtualMachineImageStatus, want map[string]string) {
+// expectConditions compares status and reason of all conditions.
+func expectConditions(t *testing.T, s *vmv1alpha1.VirtualMachineImageStatus, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for _, c := range s.Conditions {
@@ -176,10 +176,10 @@ func clusterImage(name string, spec vmv1alpha1.VirtualMachineImageSpec) *vmv1alp
 	return &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}, Spec: spec}
 }
 
-func (w *world) add(i *vmv1alpha1.VirtualMachineImage) {
-	w.t.Helper()
-	if _, err := w.api.VmV1alpha1().VirtualMachineImages(i.Namespace).Create(w.t.Context(), i, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
+func (f *fixture) add(i *vmv1alpha1.VirtualMachineImage) {
+	f.t.Helper()
+	if _, err := f.api.VmV1alpha1().VirtualMachineImages(i.Namespace).Create(f.t.Context(), i, metav1.CreateOptions{}); err != nil {
+		f.t.Fatal(err)
 	}
-	w.refresh()
+	f.refresh()
 }

@@ -85,9 +85,9 @@ func compareAge(a, b *setState) int {
 	return strings.Compare(a.set.Name, b.set.Name)
 }
 
-func sum(views []*setState, of func(*setState) int32) int32 {
+func sum(setStates []*setState, of func(*setState) int32) int32 {
 	var n int32
-	for _, v := range views {
+	for _, v := range setStates {
 		n += of(v)
 	}
 	return n
