@@ -213,7 +213,7 @@ test-chaos-short: tools build ## Run a minute of test-chaos.
 FAULTS ?=
 
 .PHONY: test-faults
-test-faults: tools build ## Let each fault meet each operation at each moment, and print the table of docs/faults.md.
+test-faults: tools build ## Let each fault meet each operation at each moment, and print the table of docs/contributing/faults.md.
 	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/faults -long -faults=$(FAULTS)
 
 .PHONY: test-faults-short

@@ -30,7 +30,7 @@ if [[ ${present} == yes && -f ${stamp} && "$(cat "${stamp}")" == "${want}" ]]; t
 	exit 0
 fi
 
-# The processor time in docs/benchmarks.md is 14 minutes. It is divided by the cores; about one more minute does not
+# The processor time in docs/contributing/benchmarks.md is 14 minutes. It is divided by the cores; about one more minute does not
 # run in parallel. Programs are not cached: linking them takes a minute.
 estimate="about a minute, because Go's build cache has their packages"
 if [[ "$(GOWORK="${PWD}/hack/all.work" go list -mod=readonly -f '{{.Stale}}' k8s.io/kubernetes/cmd/kube-apiserver/app)" == true ]]; then

@@ -2,9 +2,9 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes docs/api.md from the types of the API.
+# Writes docs/reference/api.md from the types of the API.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mkdir -p docs
-go run ./hack/api-docs pkg/apis/{vm,instancetype,cluster}/v1alpha1 >docs/api.md
+go run ./hack/api-docs pkg/apis/{vm,instancetype,cluster}/v1alpha1 >docs/reference/api.md

@@ -30,7 +30,7 @@ find "${COPY}/pkg/apis" -name 'zz_generated.*.go' -delete
 }
 
 failed=0
-for path in pkg/apis pkg/generated hack/openapi-violations.list docs/api.md artifacts/schemas; do
+for path in pkg/apis pkg/generated hack/openapi-violations.list docs/reference/api.md artifacts/schemas; do
     diff -Nupr "${ROOT}/${path}" "${COPY}/${path}" || failed=1
 done
 if [ "${failed}" -ne 0 ]; then

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command api-docs prints docs/api.md, which lists every kind of the API with its fields. It reads the comments of
+// Command api-docs prints docs/reference/api.md, which lists every kind of the API with its fields. It reads the comments of
 // the types in the package directories that are its arguments.
 package main
 

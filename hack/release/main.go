@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command release creates the published files: only the container image of the server (image), or everything (all).
-// It is run by make image and make release; docs/releasing.md describes the results.
+// It is run by make image and make release; docs/contributing/releasing.md describes the results.
 //
 //	usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image|all [flags of go build]
 package main

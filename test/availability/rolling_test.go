@@ -15,7 +15,7 @@ var (
 )
 
 // A server that is restarted answers with Retry-After, or closes its connections. With -long the test measures the
-// rolling restarts in docs/benchmarks.md.
+// rolling restarts in docs/contributing/benchmarks.md.
 func TestServers_RollWithoutALostWrite(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"--shutdown-delay-duration=2s"}, strings.Fields(*serverArgs)...)

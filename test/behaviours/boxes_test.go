@@ -14,7 +14,7 @@ import (
 )
 
 // boxes is the page that lists the code and the tests of each box of the VirtualMachine controller.
-const boxes = "docs/vm-controller.md"
+const boxes = "docs/contributing/vm-controller.md"
 
 // prefixes are the abbreviations of the page for directories.
 var prefixes = map[string]string{

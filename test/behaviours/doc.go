@@ -3,7 +3,7 @@
 
 // Package behaviours checks that tests name every behaviour that the project guarantees: of instance types,
 // preferences and synchronizers, every row about Machines that has no reason for its absence, and every point of
-// docs/contributing/hardening.md. It also checks that the files and tests in docs/vm-controller.md exist.
+// docs/contributing/hardening.md. It also checks that the files and tests in docs/contributing/vm-controller.md exist.
 //
 // Guarantees:
 //   - Each number of a table occurs, as F, MT or MB and the number, in a text or comment of at least one test of

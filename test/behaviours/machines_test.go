@@ -39,7 +39,7 @@ func TestMachineRows_AreReferencedByTests(t *testing.T) {
 }
 
 func TestDifferingMachineRows_AreReferencedByTestsAndDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/machines.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/reference/machines.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestDifferingMachineRows_AreReferencedByTestsAndDocumented(t *testing.T) {
 			case r.left != "" || len(named[r.number]) == 0:
 				t.Errorf("%s%d is built otherwise, and no test names it", list, r.number)
 			case !strings.Contains(differences, o.documented):
-				t.Errorf("%s%d is built otherwise (%s), and docs/machines.md does not have %q among the differences", list, r.number, o.reason, o.documented)
+				t.Errorf("%s%d is built otherwise (%s), and docs/reference/machines.md does not have %q among the differences", list, r.number, o.reason, o.documented)
 			}
 		}
 	}

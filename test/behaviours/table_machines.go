@@ -15,7 +15,7 @@ type machineRow struct {
 type otherwise struct {
 	// reason describes the behaviour of the product and its reason.
 	reason string
-	// documented is the text of docs/machines.md that describes the behaviour to users.
+	// documented is the text of docs/reference/machines.md that describes the behaviour to users.
 	documented string
 }
 
@@ -222,15 +222,15 @@ var machineBehaviours = []machineRow{
 	{149, "and until the time is over", ""},
 	{150, "the Node of a deleted Cluster is kept", ""},
 	{151, "a Node that was found late is deleted", ""},
-	{152, "an update in place without the feature", "update extensions are not called: see docs/machines.md"},
-	{153, "orphaned marks of an update", "update extensions are not called: see docs/machines.md"},
-	{154, "an update without its hook", "update extensions are not called: see docs/machines.md"},
-	{155, "an update without infrastructure", "update extensions are not called: see docs/machines.md"},
-	{156, "an extension that is not done", "update extensions are not called: see docs/machines.md"},
-	{157, "one that is", "update extensions are not called: see docs/machines.md"},
-	{158, "more than one extension, or none", "update extensions are not called: see docs/machines.md"},
-	{159, "marks are removed once", "update extensions are not called: see docs/machines.md"},
-	{160, "requests to an extension", "update extensions are not called: see docs/machines.md"},
+	{152, "an update in place without the feature", "update extensions are not called: see docs/reference/machines.md"},
+	{153, "orphaned marks of an update", "update extensions are not called: see docs/reference/machines.md"},
+	{154, "an update without its hook", "update extensions are not called: see docs/reference/machines.md"},
+	{155, "an update without infrastructure", "update extensions are not called: see docs/reference/machines.md"},
+	{156, "an extension that is not done", "update extensions are not called: see docs/reference/machines.md"},
+	{157, "one that is", "update extensions are not called: see docs/reference/machines.md"},
+	{158, "more than one extension, or none", "update extensions are not called: see docs/reference/machines.md"},
+	{159, "marks are removed once", "update extensions are not called: see docs/reference/machines.md"},
+	{160, "requests to an extension", "update extensions are not called: see docs/reference/machines.md"},
 }
 
 // machineConditions are the conditions, hooks, watches and fields of status that the specification lists next to its

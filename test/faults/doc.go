@@ -12,5 +12,5 @@
 // It also compares the calls to vSphere, and their effects, with the expected ones.
 //
 // A fault begins only when the operation of every machine is in flight, as reported by the simulated vCenter, so no
-// test depends on time. TestMatrix prints the table of results that docs/faults.md contains.
+// test depends on time. TestMatrix prints the table of results that docs/contributing/faults.md contains.
 package faults

@@ -19,7 +19,7 @@ var (
 
 // A type that has links but no section was not reached by hack/api-docs.
 func TestAPIDocument_HasEveryReferencedType(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/api.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs/reference/api.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +30,15 @@ func TestAPIDocument_HasEveryReferencedType(t *testing.T) {
 	links := inside.FindAllStringSubmatch(string(text), -1)
 	for _, link := range links {
 		if !there[link[1]] {
-			t.Errorf("docs/api.md has a link to #%s, and no such section", link[1])
+			t.Errorf("docs/reference/api.md has a link to #%s, and no such section", link[1])
 		}
 	}
 	for _, want := range []string{"virtualmachine-vm", "machine-cluster", "virtualmachineinstancetype-instancetype"} {
 		if !there[want] {
-			t.Errorf("docs/api.md has no section #%s", want)
+			t.Errorf("docs/reference/api.md has no section #%s", want)
 		}
 	}
 	if len(links) < 300 {
-		t.Errorf("docs/api.md has only %d links", len(links))
+		t.Errorf("docs/reference/api.md has only %d links", len(links))
 	}
 }

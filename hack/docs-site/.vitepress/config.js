@@ -11,7 +11,7 @@ const root = join(src, '..', '..', '..')
 const repository = 'https://github.com/slipway-dev/slipway/blob/main/'
 
 // The sidebar has a section for each kind of document, and one for pages at the top.
-const directories = { Tutorials: 'tutorials', 'How to': 'how-to', Operate: 'how-to/operate', Concepts: 'concepts', Reference: 'reference', Contribute: 'contributing', More: '' }
+const directories = { Tutorials: 'tutorials', 'How to': 'how-to', Operate: 'how-to/operate', Machines: 'how-to/machines', Concepts: 'concepts', Reference: 'reference', Contribute: 'contributing', More: '' }
 const pagesOf = (directory) => !existsSync(join(src, 'docs', directory)) ? [] :
   readdirSync(join(src, 'docs', directory)).filter((f) => f.endsWith('.md')).map((f) => join(directory, f.slice(0, -3)))
 const sections = Object.fromEntries(Object.entries(directories).map(([text, directory]) => [text, pagesOf(directory)]))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package machine contains the controller of Machines. It copies bootstrap data and infrastructure state to Machines,
-// finds their Nodes, and deletes these objects in order. docs/machines.md describes it for users, with the differences
+// finds their Nodes, and deletes these objects in order. docs/reference/machines.md describes it for users, with the differences
 // from Cluster API.
 //
 // # Reconciliation
