@@ -153,10 +153,24 @@ func powersInDashboard(t *testing.T) {
 	if got := d.parameters(); !strings.Contains(got, "q="+u.Namespace) {
 		t.Errorf("the address is %s, without the filter", got)
 	}
-	d.keys("Escape", "k", "End", "Enter")
+	// The number of more than 20 VMs must be typed.
+	d.must(d.Eval(`void document.querySelector('[aria-label="Select all listed"]').click()`, nil))
+	d.click("Stop…")
+	d.until(`document.querySelector('dialog[open] h2')?.innerText === 'Stop 21 virtual machines?'`)
+	const disabled = `[...document.querySelectorAll('dialog[open] button')].find((b) => b.innerText === 'Stop').disabled`
+	d.until(disabled + ` && document.activeElement.innerText === 'Cancel'`)
+	const typing = `void ((e) => { e.value = '%s'; e.dispatchEvent(new Event('input')); })(document.getElementById('typed'))`
+	d.must(d.Eval(fmt.Sprintf(typing, "20"), nil))
+	d.until(disabled)
+	d.must(d.Eval(fmt.Sprintf(typing, "21"), nil))
+	d.until(`!` + disabled)
+	d.click("Cancel")
+	d.until(`!document.querySelector('dialog[open]')`)
+	d.until(`!document.getElementById('live').title && document.getElementById('live-status').innerText === 'Live'`)
+	d.keys("Escape", "Escape", "k", "End", "Enter")
 	d.until(`location.hash.startsWith('#/vm/')`)
 	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/web')`, nil))
-	d.shows("It is as its spec wants it.")
+	d.shows("The virtual machine matches its spec")
 
 	d.click("Console")
 	d.until(`/^wss:\/\/[^/]+\/ticket\/./.test(document.getElementById('console-url')?.innerText)`)
@@ -166,6 +180,7 @@ func powersInDashboard(t *testing.T) {
 
 	d.click("Stop")
 	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
+	d.until(`document.activeElement.innerText === 'Cancel'`)
 	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOn" {
 		t.Errorf("the dialog alone requested %s", got)
 	}
@@ -222,7 +237,7 @@ func refreshesInDashboard(t *testing.T) {
 
 	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/lost')`, nil))
 	d.until(`/ImageReady\s*NotFound/.test(document.querySelector('.waits').innerText) && document.querySelector('.waits').innerText.includes('not-there')`)
-	for view, shows := range map[string]string{"zones": "go where the flags of the server say", "images": "photon-5", "queue": "Waits for an address"} {
+	for view, shows := range map[string]string{"zones": "No Zone objects: virtual machines are placed", "images": "photon-5", "queue": "Waiting for an address"} {
 		d.must(d.Eval(`void (location.hash = '#/`+view+`')`, nil))
 		d.shows(shows)
 	}
@@ -253,6 +268,6 @@ func viewsDashboard(t *testing.T) {
 		t.Errorf("the viewer requested %s", got)
 	}
 	d.must(d.Eval(`void (location.hash = '#/queue')`, nil))
-	d.shows("You may not read the queue.")
+	d.shows("You have no permission to read the queue.")
 	d.quiet("403 (Forbidden)")
 }

@@ -96,6 +96,9 @@ func (c components) vcenter(n int) process.Spec {
 	if c.options.Zones || n > 1 {
 		args = append(args, fmt.Sprintf("--clusters=%d", zonesEach))
 	}
+	if c.options.ForeignVMs && n == 1 {
+		args = append(args, "--foreign-vms")
+	}
 	if d := c.options.GuestBootDelay; d > 0 {
 		args = append(args, "--guest-boot-delay="+d.String())
 	}

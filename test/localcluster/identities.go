@@ -127,13 +127,18 @@ func (i *identities) user(name string, groups ...string) (*rest.Config, error) {
 	return i.config(i.kubeAddress, i.users.CertPEM(), name, groups...)
 }
 
-// writeKubeconfig writes a configuration as a kubeconfig that only its owner can read.
+// writeKubeconfig writes a configuration as a kubeconfig that only its owner can read. The namespace of the context in
+// an existing file is kept.
 func writeKubeconfig(path string, c *rest.Config) error {
 	const name = "slipway-dev"
 	k := clientcmdapi.NewConfig()
 	k.Clusters[name] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData}
 	k.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}
 	k.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	// A file that cannot be read is replaced.
+	if before, err := clientcmd.LoadFromFile(path); err == nil && before.Contexts[name] != nil {
+		k.Contexts[name].Namespace = before.Contexts[name].Namespace
+	}
 	k.CurrentContext = name
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making the directory of kubeconfigs: %w", err)

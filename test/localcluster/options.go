@@ -48,6 +48,10 @@ type Options struct {
 	// VCenters is the number of simulated vCenters; 0 means one. Those after the first have zones, and VCenter objects
 	// named vcenter-2 and so on.
 	VCenters int
+	// VCenterObjects creates a VCenter object for the first vCenter too, which then replaces the vCenter of the flags.
+	VCenterObjects bool
+	// ForeignVMs adds virtual machines that Slipway has not created to a new first vCenter.
+	ForeignVMs bool
 	// StartTimeout bounds Start. Zero means three minutes.
 	StartTimeout time.Duration
 }

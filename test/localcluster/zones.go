@@ -22,7 +22,8 @@ const zonesEach = 2
 // zoneNames are the names of zones, in their order. The first replaces the zone of the flags.
 var zoneNames = []string{vmv1alpha1.DefaultZone, "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
 
-// vcenterName returns the name of the VCenter with a number, from 1. The flags define the first one.
+// vcenterName returns the name of the VCenter with a number, from 1. The flags define the first one, unless
+// Options.VCenterObjects is set.
 func vcenterName(n int) string {
 	if n == 1 {
 		return vmv1alpha1.DefaultVCenter
@@ -45,20 +46,33 @@ func (o *Options) zones() []*vmv1alpha1.Zone {
 	return all
 }
 
-// applyZones creates the objects of zones and of the vCenters after the first.
+// vcenterObjects returns the numbers of the vCenters that have a VCenter object.
+func (o *Options) vcenterObjects() []int {
+	first := 2
+	if o.VCenterObjects {
+		first = 1
+	}
+	var all []int
+	for n := first; n <= o.VCenters; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+// applyZones creates the objects of vCenters and zones.
 func (c *Cluster) applyZones(ctx context.Context) error {
-	zones := c.options.zones()
-	if len(zones) == 0 {
+	zones, vcenters := c.options.zones(), c.options.vcenterObjects()
+	if len(zones)+len(vcenters) == 0 {
 		return nil
 	}
-	return c.progress.step("zones", func() error {
+	return c.progress.step("vCenters and zones", func() error {
 		var manifests []string
 		add := func(obj any) error {
 			text, err := yaml.Marshal(obj)
 			manifests = append(manifests, string(text))
 			return err
 		}
-		for n := 2; n <= c.options.VCenters; n++ {
+		for _, n := range vcenters {
 			if err := c.addVCenter(n, add); err != nil {
 				return err
 			}
@@ -72,7 +86,7 @@ func (c *Cluster) applyZones(ctx context.Context) error {
 	})
 }
 
-// addVCenter adds the object of a vCenter after the first, and its Secret.
+// addVCenter adds the object of a vCenter, and its Secret.
 func (c *Cluster) addVCenter(n int, add func(any) error) error {
 	v, name := c.vcenters[n], vcenterName(n)
 	ca, err := os.ReadFile(v.CAFile)

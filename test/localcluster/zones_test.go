@@ -32,3 +32,19 @@ func TestZones_OfOtherVCentersHaveOtherNamesThanThoseOfTheFirst(t *testing.T) {
 		})
 	}
 }
+
+func TestVCenterObjects_IncludeTheFirstOnRequest(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options Options
+		want    []int
+	}{
+		"one by flags":   {Options{VCenters: 1}, nil},
+		"two by flags":   {Options{VCenters: 2}, []int{2}},
+		"one by objects": {Options{VCenters: 1, VCenterObjects: true}, []int{1}},
+		"two by objects": {Options{VCenters: 2, VCenterObjects: true}, []int{1, 2}},
+	} {
+		if diff := cmp.Diff(tc.want, tc.options.vcenterObjects()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

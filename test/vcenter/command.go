@@ -68,6 +68,7 @@ func (o *Options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ReadyFile, "ready-file", o.ReadyFile, "File that is written when the service listens: JSON with url, thumbprint and caFile.")
 	flags.StringVar(&o.APIVersion, "api-version", o.APIVersion, "Version of the API that is served, such as 8.0.1.0 (default "+inventory.APIVersion+").")
 	flags.IntVar(&o.Clusters, "clusters", 1, "Number of clusters. Every second one has no DRS; each has datastores of its own.")
+	flags.BoolVar(&o.ForeignVMs, "foreign-vms", false, "Add virtual machines that Slipway has not created to a new inventory, in folder /DC0/vm/slipway/"+ForeignFolder+".")
 	flags.StringVar(&o.ControlListen, "control-listen", o.ControlListen, "Loopback address of the test controls (outages, delays, and what happens to virtual machines behind a client's back); empty serves none.")
 }
 

@@ -52,6 +52,8 @@ type Options struct {
 	APIVersion string
 	// Clusters is the number of clusters. Every second one has no DRS. 0 means one cluster.
 	Clusters int
+	// ForeignVMs adds virtual machines that Slipway has not created to a new inventory. See ForeignVMs.
+	ForeignVMs bool
 	// ControlListen, when given, is the loopback address of the test controls of
 	// package front.
 	ControlListen string

@@ -178,7 +178,10 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if restored {
 		return nil
 	}
-	return s.makeTemplate(ctx)
+	if err := s.makeTemplate(ctx); err != nil || !s.options.ForeignVMs {
+		return err
+	}
+	return s.makeForeignVMs(ctx)
 }
 
 // makeTemplate adds the template virtual machine.

@@ -71,7 +71,7 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	wanted := applyvm.VirtualMachine(name, namespace).WithSpec(applyvm.VirtualMachineSpec().
 		WithInstancetype(applyvm.InstancetypeMatcher().WithName("u1.small")).
 		WithPreference(applyvm.PreferenceMatcher().WithName("linux.efi")).
-		WithImage(applyvm.VirtualMachineImageRef().WithName("photon-5")).
+		WithImage(applyvm.VirtualMachineImageRef().WithKind("ClusterVirtualMachineImage").WithName("photon-5")).
 		WithPowerState(vmv1alpha1.PoweredOn))
 	if err := c.Apply(ctx, wanted, client.FieldOwner(manager)); err != nil {
 		return fmt.Errorf("applying %s: %w", name, err)

@@ -98,7 +98,7 @@ func apply(ctx context.Context, vms typedvm.VirtualMachineInterface, namespace, 
 		WithSpec(applyvm.VirtualMachineSpec().
 			WithInstancetype(applyvm.InstancetypeMatcher().WithName("u1.small")).
 			WithPreference(applyvm.PreferenceMatcher().WithName("linux.efi")).
-			WithImage(applyvm.VirtualMachineImageRef().WithName("photon-5")).
+			WithImage(applyvm.VirtualMachineImageRef().WithKind("ClusterVirtualMachineImage").WithName("photon-5")).
 			WithPowerState(vmv1alpha1.PoweredOn))
 	vm, err := vms.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: manager})
 	if err != nil {

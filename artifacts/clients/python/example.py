@@ -20,7 +20,7 @@ def manifest(name):
         "spec": {
             "instancetype": {"name": "u1.small"},
             "preference": {"name": "linux.efi"},
-            "image": {"name": "photon-5"},
+            "image": {"kind": "ClusterVirtualMachineImage", "name": "photon-5"},
             "powerState": "PoweredOn",
         },
     }

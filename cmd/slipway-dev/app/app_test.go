@@ -91,17 +91,15 @@ func TestReport_PrintsALineEveryFourSeconds(t *testing.T) {
 func TestNextCommands_UseExistingObjects(t *testing.T) {
 	const restart = "virtctl restart web-1"
 	for name, tc := range map[string]struct {
-		vcenters int
 		machines string
 		want     []string
 	}{
-		"first":            {1, "NAMESPACE   NAME    STATUS\ndefault     web-1   Running", []string{"kubectl get zones\n", restart}},
-		"deleted":          {1, "NAMESPACE   NAME    STATUS\nteam-a      web-1   Running", []string{"kubectl get zones\n"}},
-		"no VM":            {1, "No resources found", []string{"kubectl get zones\n"}},
-		"several vCenters": {2, "No resources found", []string{"kubectl get vcenters,zones\n"}},
+		"first":   {"NAMESPACE   NAME    STATUS\ndefault     web-1   Running", []string{"kubectl get vcenters,zones\n", restart}},
+		"deleted": {"NAMESPACE   NAME    STATUS\nteam-a      web-1   Running", []string{"kubectl get vcenters,zones\n"}},
+		"no VM":   {"No resources found", []string{"kubectl get vcenters,zones\n"}},
 	} {
 		var out strings.Builder
-		(&runOptions{globals: &globals{}, vcenters: tc.vcenters}).printNext(&out, tc.machines)
+		(&runOptions{globals: &globals{}}).printNext(&out, tc.machines)
 		for _, want := range tc.want {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: without %q:\n%s", name, want, &out)

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,22 @@ const quickstartTimeout = 2 * time.Minute
 // quickstart applies the example in the first run, waits for its VM, and returns a table of all VMs.
 func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) (string, error) {
 	kubectl := localcluster.Kubectl(o.binDir)
-	run := func(args ...string) (string, error) {
+	run := func(input []byte, args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, kubectl, append([]string{"--kubeconfig", cluster.AdminKubeconfig}, args...)...)
+		cmd.Stdin = bytes.NewReader(input)
 		text, err := cmd.CombinedOutput()
 		return strings.TrimSpace(string(text)), err
 	}
 	marker := filepath.Join(o.dataDir, "quickstart-applied")
 	if _, err := os.Stat(marker); errors.Is(err, os.ErrNotExist) && !o.noQuickstart {
 		begin := time.Now()
-		if err := cluster.Apply(ctx, artifacts.Quickstart); err != nil {
-			return "", fmt.Errorf("applying the quick start: %w", err)
+		// kubectl adds its annotation. Without it, an apply by the user would print warnings.
+		if text, err := run(artifacts.Quickstart, "apply", "-f", "-"); err != nil {
+			return "", fmt.Errorf("applying the quick start: %w: %s", err, text)
 		}
-		text, err := run("wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/web-1", "--timeout="+quickstartTimeout.String())
+		text, err := run(nil, "wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/web-1", "--timeout="+quickstartTimeout.String())
 		if err != nil {
-			state, _ := run("get", "virtualmachine/web-1", "--namespace=default", "-o",
+			state, _ := run(nil, "get", "virtualmachine/web-1", "--namespace=default", "-o",
 				`jsonpath={range .status.conditions[*]}{"\n  "}{.type}={.status} {.reason}: {.message}{end}`)
 			return "", fmt.Errorf("the VM of the quick start did not become ready: %s; conditions:%s", text, state)
 		}
@@ -46,7 +49,7 @@ func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Clust
 		}
 		out.step("quick start: VM powered on, with an IP address", time.Since(begin))
 	}
-	table, err := run("get", "virtualmachines", "--all-namespaces")
+	table, err := run(nil, "get", "virtualmachines", "--all-namespaces")
 	if err != nil {
 		return "", fmt.Errorf("listing the VMs: %w: %s", err, table)
 	}

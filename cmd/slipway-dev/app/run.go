@@ -64,7 +64,7 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 	defer started()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{
 		DataDir: o.dataDir, BinDir: o.binDir, UnsafeNoFsync: o.unsafeNoFsync, Progress: out.step,
-		Zones: true, VCenters: o.vcenters,
+		Zones: true, VCenters: o.vcenters, VCenterObjects: true, ForeignVMs: true,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -109,10 +109,6 @@ func stop(cluster *localcluster.Cluster, out *report) error {
 
 // printNext prints example commands that have results in this environment.
 func (o *runOptions) printNext(w io.Writer, machines string) {
-	places := "zones" // a single vCenter is configured by flags
-	if o.vcenters > 1 {
-		places = "vcenters,zones"
-	}
 	restart := ""
 	if hasQuickstart(machines) {
 		restart = "  virtctl restart web-1\n"
@@ -120,9 +116,9 @@ func (o *runOptions) printNext(w io.Writer, machines string) {
 	_, _ = fmt.Fprintf(w, `try next, in another shell:
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get vm,vmi -A -o wide
-  kubectl get %s
+  kubectl get vcenters,zones
   kubectl explain vm.spec.instancetype
-%s`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir), places, restart)
+%s`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir), restart)
 	if o.notifyFD == 0 {
 		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run continues with this state.")
 	}

@@ -86,6 +86,16 @@ type Selection struct {
 	Names         []string
 	Selector      string
 	allNamespaces bool
+	all           bool
+}
+
+// SelectAll selects all virtual machines, instead of names or a selector.
+func (s *Selection) SelectAll() error {
+	if len(s.Names) > 0 || s.Selector != "" {
+		return fmt.Errorf("--all cannot be combined with names or --selector")
+	}
+	s.all = true
+	return nil
 }
 
 // AddFlags adds the flags.
@@ -99,9 +109,9 @@ func (s *Selection) Validate() error {
 	switch {
 	case len(s.Names) > 0 && s.Selector != "":
 		return fmt.Errorf("names and --selector are mutually exclusive: got %d name(s) and selector %q", len(s.Names), s.Selector)
-	case len(s.Names) == 0 && s.Selector == "":
+	case len(s.Names) == 0 && s.Selector == "" && !s.all:
 		return fmt.Errorf("no virtual machine specified: give one or more names, or use --selector")
-	case s.allNamespaces && s.Selector == "":
+	case s.allNamespaces && s.Selector == "" && !s.all:
 		return fmt.Errorf("--all-namespaces requires --selector and cannot be combined with names")
 	}
 	return nil
@@ -112,7 +122,7 @@ type Target struct{ Namespace, Name string }
 
 // Resolve returns the selected virtual machines.
 func (s *Selection) Resolve(ctx context.Context, client versioned.Interface, namespace string) ([]Target, error) {
-	if s.Selector == "" {
+	if s.Selector == "" && !s.all {
 		targets := make([]Target, 0, len(s.Names))
 		for _, name := range s.Names {
 			targets = append(targets, Target{namespace, name})

@@ -36,6 +36,9 @@ func TestOrphans_ListsOrphans(t *testing.T) {
 	if diff := cmp.Diff(report, got); diff != "" {
 		t.Errorf("as JSON (-want +got):\n%s", diff)
 	}
+	if _, out, _ = run(t, s, "orphans", "-o", "name"); out != "virtualmachine.vm.slipway.dev/web\nvirtualmachine.vm.slipway.dev/db\n" {
+		t.Errorf("as names: %q", out)
+	}
 	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc.example.com"}}, "orphans"); out != "vCenter vc.example.com has no orphans.\n" {
 		t.Errorf("without any: %q", out)
 	}

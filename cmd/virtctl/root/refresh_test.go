@@ -5,6 +5,7 @@ package root_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -127,8 +128,8 @@ func TestRefresh_WaitsUntilStatusHasTheNewRevision(t *testing.T) {
 	}
 	s.VMs[0].Status.InstancetypeRef.ControllerRevisionRef.Name = "a-1"
 	code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1ms")
-	if want := "error: virtualmachine dev/a: status does not have revision \"a-2\" yet (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
-		t.Errorf("exit code %d, error %q, want 1 and %q", code, errOut, want)
+	if want := "error: virtualmachine dev/a: status does not have revision \"a-2\" yet (--timeout 1ms): "; code != 3 || !strings.Contains(errOut, want) {
+		t.Errorf("exit code %d, error %q, want 3 and %q", code, errOut, want)
 	}
 	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "--wait and --dry-run are mutually exclusive") {
 		t.Errorf("--wait with --dry-run: exit code %d, error %q", code, errOut)
@@ -146,6 +147,30 @@ func (s lateCapture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.VMs[0].Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
 	}
 	s.APIServer.ServeHTTP(w, r)
+}
+
+func TestRefresh_WaitsForAllVMsTogether(t *testing.T) {
+	const machines = 20
+	synctest.Test(t, func(t *testing.T) {
+		s := &clitest.APIServer{Refresh: clitest.Refreshed}
+		for i := range machines {
+			vm := clitest.Machine("dev", fmt.Sprintf("vm-%02d", i))
+			if i > 0 { // the first is never refreshed
+				vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
+			}
+			s.VMs = append(s.VMs, vm)
+		}
+		begin := time.Now()
+		code, out, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "--all", "--wait", "--timeout=30s")
+		if took := time.Since(begin); took > 32*time.Second {
+			t.Errorf("it took %s, want the timeout once", took)
+		}
+		want := "virtualmachine dev/vm-00: waiting for revision \"a-2\" in its status\n" +
+			"error: virtualmachine dev/vm-00: status does not have revision \"a-2\" yet (--timeout 30s): virtualmachine dev/vm-00: waiting for revision \"a-2\" in its status\n"
+		if code != 3 || errOut != want || strings.Count(out, "refreshed") != machines {
+			t.Errorf("exit code %d, errors %q, want 3 and %q; output:\n%s", code, errOut, want, out)
+		}
+	})
 }
 
 func TestRefresh_ReportsThePendingCondition(t *testing.T) {
@@ -173,6 +198,9 @@ func TestRefresh_AcceptsNamesOrASelector(t *testing.T) {
 		"all namespaces":             {[]string{"-A", "-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b", "prod/virtualmachines/c"}, ""},
 		"one of them fails":          {[]string{"missing", "b"}, 1, []string{"dev/virtualmachines/missing", "dev/virtualmachines/b"}, "error: virtualmachine dev/missing: not found\n"},
 		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machines match selector \"app=none\".\n"},
+		"all":                        {[]string{"--all"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b"}, ""},
+		"all of all namespaces":      {[]string{"-A", "--all"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b", "prod/virtualmachines/c"}, ""},
+		"all and names":              {[]string{"--all", "a"}, 1, nil, "error: --all cannot be combined with names or --selector\n"},
 		"neither names nor selector": {nil, 1, nil, "error: no virtual machine specified: give one or more names, or use --selector\n"},
 	} {
 		for _, program := range []string{"virtctl", "kubectl-virt"} {

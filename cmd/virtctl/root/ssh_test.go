@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestSSH_PassesTheAddressAndTheHostKeyAlias(t *testing.T) {
 	}
 	want := []string{
 		"-o", "HostKeyAlias=uid-1.vm.slipway.dev", "-o", known, "-o", "CheckHostIP=no", "-o", "HashKnownHosts=no",
-		"-o", "BatchMode=yes", "-l", "admin", "-p", "2222", "-i", "/key", "192.0.2.7", "echo", "-n", "a b",
+		"-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-l", "admin", "-p", "2222", "-i", "/key", "192.0.2.7", "echo", "-n", "a b",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
@@ -82,6 +83,21 @@ func TestSSH_ExitsWithTheStatusOfSSH(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
 	if code, _, errOut := run(t, s, "ssh", "admin@web"); code != 7 || errOut != "" {
 		t.Errorf("exit code %d, errors %q; want 7 and nothing of virtctl", code, errOut)
+	}
+}
+
+func TestSSH_ReportsTheAddressAfterAFailure(t *testing.T) {
+	argv := fakeSSH(t, "255")
+	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
+	code, _, errOut := run(t, s, "ssh", "web", "--ssh-option", "ConnectTimeout=3")
+	want := "virtualmachine dev/web: ssh failed to connect, or the command exited with status 255: this machine must reach 192.0.2.7, " +
+		"and the guest must run an SSH server (guests of a simulated vCenter have no operating system)\n"
+	if code != 255 || errOut != want {
+		t.Errorf("exit code %d, errors %q; want 255 and %q", code, errOut, want)
+	}
+	got := linesOf(t, argv)
+	if users, own := slices.Index(got, "ConnectTimeout=3"), slices.Index(got, "ConnectTimeout=10"); users < 0 || own < users {
+		t.Errorf("arguments %q; want the timeout of the user first, which ssh uses", got)
 	}
 }
 

@@ -52,7 +52,7 @@ export const post = async (path, body, query = '') => (await request(path + quer
 const withQuery = (path, parameters) => `${path}?${new URLSearchParams(parameters)}`;
 
 // lines reads a stream of JSON, one object per line. It aborts after idle milliseconds without data.
-async function* lines(response, abort, idle) {
+async function* lines(response, abort, idle, heard) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   let timer;
@@ -62,6 +62,7 @@ async function* lines(response, abort, idle) {
       arm();
       const { done, value } = await reader.read();
       if (done) return;
+      heard();
       const parts = (rest + value).split('\n');
       rest = parts.pop();
       for (const part of parts) if (part) yield JSON.parse(part);
@@ -76,6 +77,8 @@ const pageSize = 500; // page size of lists
 const silence = 180_000; // bookmarks arrive every minute
 const shortest = 1_000; // a shorter watch has failed
 const longest = 30_000; // maximum delay between two attempts
+const probed = 5_000; // a watch that is silent for this time is probed
+const stale = 10_000; // without an answer for this time, a list is not live
 const unseen = 5_000; // a hidden page closes its connections after this time, because browsers allow six per host
 
 // looked resolves when the page is visible.
@@ -85,8 +88,9 @@ function looked() {
 }
 
 // follow keeps a list current: reset(items, answer) with all of it, then change(type, object, event) for
-// each event, until the function that it returns is called. tell(state) receives the state of the connection.
-export function follow({ path, parameters = {}, accept, itemsOf, versionOf, reset, change, tell }) {
+// each event, until the function that it returns is called. tell(state) receives the state of the connection. With
+// pulse, the state ends to be live when the API server has not answered for ten seconds.
+export function follow({ path, parameters = {}, accept, itemsOf, versionOf, reset, change, tell: report, pulse }) {
   let stopped = false;
   let abort = new AbortController();
   let wake = () => {};
@@ -98,25 +102,56 @@ export function follow({ path, parameters = {}, accept, itemsOf, versionOf, rese
   };
   document.addEventListener('visibilitychange', hidden);
 
+  let answered = performance.now();
+  let watching = false;
+  let live = false;
+  const tell = (state) => { live = !!state.live; report(state); };
+  let late = false;
+  let probing = false;
+  const answer = () => {
+    answered = performance.now();
+    if (!late) return;
+    late = false;
+    if (watching) tell({ live: true });
+  };
+  const beat = async () => {
+    if (!live && !late || document.hidden) return;
+    const quiet = performance.now() - answered;
+    if (quiet >= stale && !late) {
+      late = true;
+      tell({ live: false, words: 'no answer from the API server' });
+    }
+    if (quiet < probed || probing) return;
+    probing = true;
+    try {
+      await get(withQuery(path, { ...parameters, limit: 1 }), { accept, signal: AbortSignal.timeout(stale) });
+      answer();
+    } catch { /* the watch reports errors */ }
+    probing = false;
+  };
+  const beats = pulse && setInterval(beat, 1_000);
+
   async function list() {
     const all = [];
     let next = '';
-    let answer;
+    let part;
     do {
-      answer = await get(withQuery(path, { ...parameters, limit: pageSize, ...(next && { continue: next }) }), { accept, signal: abort.signal });
-      all.push(...itemsOf(answer));
+      part = await get(withQuery(path, { ...parameters, limit: pageSize, ...(next && { continue: next }) }), { accept, signal: abort.signal });
+      all.push(...itemsOf(part));
       if (all.length > pageSize) tell({ live: false, words: `reading, ${all.length}` });
-      next = answer.metadata.continue;
+      next = part.metadata.continue;
     } while (next);
-    reset(all, answer);
-    return answer.metadata.resourceVersion;
+    reset(all, part);
+    return part.metadata.resourceVersion;
   }
 
   async function watch(version) {
     const begun = performance.now();
     const response = await request(withQuery(path, { ...parameters, watch: 1, allowWatchBookmarks: true, resourceVersion: version }), { accept, signal: abort.signal });
+    answer();
+    watching = true;
     tell({ live: true });
-    for await (const event of lines(response, abort, silence)) {
+    for await (const event of lines(response, abort, silence, answer)) {
       if (event.type === 'ERROR') throw new Refusal(event.object.code ?? 500, event.object.message ?? 'the watch failed');
       version = versionOf(event.object) || version;
       heard(version);
@@ -140,7 +175,12 @@ export function follow({ path, parameters = {}, accept, itemsOf, versionOf, rese
           tell({ live: false, words: 'reading' });
           version = await list();
         }
-        await watch(version);
+        try {
+          await watch(version);
+        } finally {
+          watching = false;
+          late = false;
+        }
       } catch (error) {
         if (stopped) return;
         if (abort.signal.aborted) continue; // hidden or idle
@@ -155,6 +195,7 @@ export function follow({ path, parameters = {}, accept, itemsOf, versionOf, rese
   run();
   return () => {
     stopped = true;
+    clearInterval(beats);
     document.removeEventListener('visibilitychange', hidden);
     abort.abort();
     wake();

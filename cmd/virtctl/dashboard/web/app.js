@@ -35,14 +35,26 @@ themeButton.addEventListener('click', nextTheme);
 // Connection state: the worst of all watches and polls.
 const states = new Map();
 const live = document.getElementById('live');
+const liveStatus = document.getElementById('live-status'); // for screen readers: changes only with the state
+function announce(words) {
+  if (liveStatus.textContent !== words) liveStatus.textContent = words;
+}
 function drawLive() {
+  if (!states.size) return; // nothing was read yet
   const worst = [...states.values()].find((s) => s.error) ?? [...states.values()].find((s) => !s.live);
   live.className = `live ${!worst ? 'ok' : worst.error ? 'bad' : 'wait'}`;
-  if (!worst) return live.said === 'Live' || replace(live, h('i', { class: 'mark ok', 'aria-hidden': 'true' }), live.said = 'Live');
+  if (!worst) {
+    if (live.said === 'Live') return;
+    live.removeAttribute('title');
+    replace(live, h('i', { class: 'mark ok', 'aria-hidden': 'true' }), live.said = 'Live');
+    announce('Live');
+    return;
+  }
   const seconds = worst.until ? Math.max(0, Math.ceil((worst.until - Date.now()) / 1000)) : 0;
   const words = worst.error ? `Not live: ${worst.error.message}` : `Not live: ${worst.words}`;
   live.title = words;
   live.said = words;
+  announce(words.replace(/, \d+$/, '')); // without the number of objects that are read
   replace(live, h('i', { class: `mark ${worst.error ? 'bad' : 'wait'}`, 'aria-hidden': 'true' }), h('span', { class: 'words' }, words),
     worst.error && h('span', { class: 'dim', 'aria-hidden': 'true' }, ` retry in ${seconds} s`), worst.retry && button('Now', worst.retry, { class: 'quiet' }));
 }

@@ -27,7 +27,7 @@ export function open(title, make) {
   });
 }
 
-const cancelAnd = (close, ...actions) => h('div', { class: 'actions' }, button('Cancel', () => close(), { class: 'plain' }), ...actions);
+const cancelAnd = (close, ...actions) => h('div', { class: 'actions' }, button('Cancel', () => close(), { class: 'plain', autofocus: true }), ...actions);
 
 // Power verbs.
 export const verbs = {
@@ -41,6 +41,7 @@ export const verbs = {
 export const possible = (verb, power) => ({ start: power !== 'PoweredOn', stop: power !== 'PoweredOff', restart: power === 'PoweredOn', suspend: power === 'PoweredOn' })[verb];
 
 const shown = 12; // maximum number of names in a dialog
+const typedAbove = 20; // for more virtual machines, their number must be typed
 
 function question(verb, targets) {
   const { label, modes } = verbs[verb];
@@ -48,12 +49,15 @@ function question(verb, targets) {
   return open(`${label} ${what}?`, (close) => {
     const mode = modes && h('select', { id: 'mode' },
       h('option', { value: '' }, 'setting of each virtual machine'), ['Soft', 'TrySoft', 'Hard'].map((m) => h('option', { value: m }, m)));
+    const go = button(label, () => close({ mode: mode?.value || undefined }), { class: verb === 'start' ? 'primary' : 'danger', disabled: targets.length > typedAbove });
+    const typed = targets.length > typedAbove && h('input', { type: 'text', inputmode: 'numeric', autocomplete: 'off', id: 'typed', oninput: () => { go.disabled = typed.value.trim() !== String(targets.length); } });
     return [
       h('ul', { class: 'names' }, targets.slice(0, shown).map((t) => h('li', null, h('span', { class: 'dim' }, `${t.namespace}/`), t.name)),
         targets.length > shown && h('li', { class: 'dim' }, `and ${targets.length - shown} more`)),
       mode && h('label', { class: 'field' }, 'Mode', mode),
       modes && h('p', { class: 'dim' }, 'Soft waits for the guest, TrySoft continues without it after a timeout, Hard does not involve the guest.'),
-      cancelAnd(close, button(label, () => close({ mode: mode?.value || undefined }), { class: verb === 'start' ? 'primary' : 'danger', autofocus: true })),
+      typed && h('label', { class: 'field' }, `Type ${targets.length} to confirm`, typed),
+      cancelAnd(close, go),
     ].filter(Boolean);
   });
 }
@@ -112,7 +116,7 @@ export async function refresh(target, kind) {
   }
   const go = await open(`Refresh the ${words} of ${target.name}`, (close) => [
     ...preview(plan, words),
-    cancelAnd(close, plan.changed && button('Refresh', () => close(true), { class: 'primary', autofocus: true })),
+    cancelAnd(close, plan.changed && button('Refresh', () => close(true), { class: 'primary' })),
   ]);
   if (!go) return;
   try {

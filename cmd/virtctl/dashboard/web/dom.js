@@ -84,6 +84,15 @@ export function table(label, heads, rows, none) {
     h('tbody', null, rows.map((cells) => h('tr', null, cells.map((c) => h('td', null, c)))))));
 }
 
+// progress shows how far a task is.
+export function progress(label, percent) {
+  const done = Math.min(100, Math.max(0, Math.round(percent)));
+  const fill = h('i');
+  fill.style.width = `${done}%`;
+  return h('div', { class: 'gauge' }, h('div', { class: 'gauge-words' }, h('span', null, label), h('span', { class: 'dim' }, `${done} %`)),
+    h('div', { class: 'track', role: 'progressbar', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': done }, fill));
+}
+
 // meter shows how much of something is used.
 export function meter(label, used, total, write) {
   const known = Number.isFinite(used) && total > 0;

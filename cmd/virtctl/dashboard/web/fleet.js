@@ -48,12 +48,14 @@ export class Fleet {
     this.stop = follow({
       path: namespace ? `${vmAPI}/namespaces/${namespace}/virtualmachines` : `${vmAPI}/virtualmachines`,
       accept: asTable,
+      pulse: true,
       itemsOf: (answer) => {
         if (answer.columnDefinitions?.length) this.names = answer.columnDefinitions.map((c) => c.name.toLowerCase());
         return answer.rows ?? [];
       },
       versionOf: (t) => t.rows?.[0]?.object?.metadata?.resourceVersion ?? t.metadata?.resourceVersion,
       reset: (rows) => {
+        this.forbidden = '';
         this.rows = new Map(rows.map((r) => this.row(r)).map((r) => [r.key, r]));
         this.changed();
       },
@@ -69,6 +71,11 @@ export class Fleet {
         if (state.error?.code === 403 && !this.only) {
           queueMicrotask(() => this.begin(this.session.namespace));
           return;
+        }
+        if (state.error?.code === 403) {
+          this.forbidden = state.error.message;
+          this.rows.clear();
+          this.changed();
         }
         this.tell(state);
       },
@@ -225,7 +232,7 @@ export function fleetPage(main, fleet, parameters, setParameters) {
       if (r.outdated === 'True') old++;
     }
     const tile = (tone, words, n, on, click) => h('button', { type: 'button', class: `tile ${tone}`, 'aria-pressed': String(on), onclick: click, id: `tile-${tone || 'all'}` },
-      h('b', null, number(n)), h('span', null, tone && tone !== 'old' && h('i', { class: `mark ${tone}`, 'aria-hidden': 'true' }), words));
+      h('b', null, fleet.forbidden ? '–' : number(n)), h('span', null, tone && tone !== 'old' && h('i', { class: `mark ${tone}`, 'aria-hidden': 'true' }), words));
     const had = tiles.contains(document.activeElement) ? document.activeElement.id : '';
     replace(tiles, tones.map(([tone, words]) => tile(tone, words, tone ? counts[tone] ?? 0 : fleet.rows.size, filter.tone === tone && !(tone === '' && filter.outdated), () => set({ tone }))),
       tile('old', 'Outdated', old, !!filter.outdated, () => { outdated.checked = !outdated.checked; set({ outdated: outdated.checked ? '1' : '' }); }));
@@ -253,11 +260,13 @@ export function fleetPage(main, fleet, parameters, setParameters) {
     body.setAttribute('aria-rowcount', seen.length + 1);
     const sort = filter.sort || 'name';
     columns.forEach((c, i) => heads[i].setAttribute('aria-sort', sort === c.key ? 'ascending' : sort === `-${c.key}` ? 'descending' : 'none'));
-    count.textContent = seen.length === fleet.rows.size ? `${number(seen.length)} virtual machines` : `${number(seen.length)} of ${number(fleet.rows.size)}`;
+    count.textContent = fleet.forbidden ? '' : seen.length === fleet.rows.size ? `${number(seen.length)} virtual machine${seen.length === 1 ? '' : 's'}` : `${number(seen.length)} of ${number(fleet.rows.size)}`;
     clear.hidden = !filterNames.some((n) => n !== 'sort' && filter[n]);
     empty.hidden = seen.length > 0;
-    empty.textContent = fleet.rows.size ? 'No virtual machines match the filters.' : 'No virtual machines yet.';
-    note.hidden = !fleet.only || fleet.session.onlyNamespace;
+    if (fleet.forbidden) empty.textContent = `Forbidden: you have no permission to list virtual machines. ${fleet.forbidden}`;
+    else if (fleet.rows.size) empty.textContent = 'No virtual machines match the filters.';
+    else empty.textContent = 'No virtual machines yet. Create one: virtctl create vm --name NAME --image IMAGE --cpu 1 --memory 2Gi | kubectl apply -f -';
+    note.hidden = !fleet.only || fleet.session.onlyNamespace || !!fleet.forbidden;
     note.textContent = `You have no permission to list virtual machines in all namespaces. Showing ${fleet.only}, the namespace of your kubeconfig; use virtctl dashboard -n NAMESPACE for another one.`;
     all.checked = seen.length > 0 && seen.every((r) => chosen.has(r.key));
     all.indeterminate = !all.checked && chosen.size > 0;

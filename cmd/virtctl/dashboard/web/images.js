@@ -3,7 +3,7 @@
 
 // Images, content libraries, and image copies on datastores.
 
-import { h, replace, bytes, meter, panel, quantity, table, time } from './dom.js';
+import { h, replace, bytes, panel, progress, quantity, table, time } from './dom.js';
 import { poll, vmAPI } from './api.js';
 import { readyChip, tried } from './zones.js';
 
@@ -19,7 +19,7 @@ function imageRows(list, cluster) {
 function cacheRows(caches) {
   return caches.flatMap((c) => (c.status?.locations?.length ? c.status.locations : c.spec.locations ?? []).map((l) => [
     h('b', null, c.metadata.name), of(c.spec.contentLibrary), l.datastore, l.vCenter || 'default', readyChip({ status: l }),
-    l.progress === undefined ? '' : meter('Copied', l.progress, 100, (n) => `${n} %`), size(l.contentSize), l.lastUsed ? time(l.lastUsed) : '']));
+    l.progress === undefined ? '' : progress('Copied', l.progress), size(l.contentSize), l.lastUsed ? time(l.lastUsed) : '']));
 }
 
 // imagesPage draws them until it is closed.
@@ -27,7 +27,7 @@ export function imagesPage(main, namespace, tell) {
   const base = namespace ? `${vmAPI}/namespaces/${namespace}` : vmAPI;
   replace(main, h('h1', { class: 'unseen' }, 'Images'), h('p', { class: 'dim' }, 'reading'));
   const stop = poll(5_000, async () => [
-    await tried(`${vmAPI}/clustervirtualmachineimages`, 'images of the cluster'), await tried(`${base}/virtualmachineimages`, 'images'),
+    await tried(`${vmAPI}/clustervirtualmachineimages`, 'images of the cluster'), await tried(`${base}/virtualmachineimages`, namespace ? `images of namespace ${namespace}` : 'images of all namespaces'),
     await tried(`${base}/virtualmachineimagecaches`, 'caches'), await tried(`${vmAPI}/contentlibraries`, 'content libraries'),
   ], ([shared, images, caches, libraries]) => {
     tell({ live: true });

@@ -4,9 +4,12 @@
 package create
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
@@ -35,12 +38,16 @@ func newCreateVMCommand(f *cli.Factory) *cobra.Command {
 		Example: fmt.Sprintf("  %[1]s create vm --name web-1 --image photon-5 --instancetype u1.small --preference linux.efi | kubectl apply -f -\n"+
 			"  %[1]s create vm --name db-1 --image ubuntu --cpu 4 --memory 16Gi\n"+
 			"  %[1]s create vm --name app --image photon-5 --infer-instancetype --infer-preference", f.Program),
+		Long: "Print the manifest of a virtual machine.\n\n" +
+			"An --image without KIND is a VirtualMachineImage. If the namespace has no such image, and a\n" +
+			"ClusterVirtualMachineImage has the name, the manifest refers to that one.",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			vm, err := flags.Object()
 			if err != nil {
 				return err
 			}
+			resolveImage(cmd.Context(), f, vm.Spec.Image)
 			return f.PrintManifest(vm, true)
 		},
 	}
@@ -100,6 +107,29 @@ func (f *VMFlags) Object() (*vmv1alpha1.VirtualMachine, error) {
 		}}
 	}
 	return vm, nil
+}
+
+// lookupTimeout limits the search for an image. Without an answer of the cluster the manifest is printed as it is.
+const lookupTimeout = 3 * time.Second
+
+// resolveImage sets the kind of ref if it has none and only a ClusterVirtualMachineImage has its name. It ignores errors,
+// because a manifest can be printed without a cluster.
+func resolveImage(ctx context.Context, f *cli.Factory, ref *vmv1alpha1.VirtualMachineImageRef) {
+	if ref.Kind != "" {
+		return
+	}
+	client, namespace, err := f.Client()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	if _, err := client.VmV1alpha1().VirtualMachineImages(namespace).Get(ctx, ref.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return
+	}
+	if _, err := client.VmV1alpha1().ClusterVirtualMachineImages().Get(ctx, ref.Name, metav1.GetOptions{}); err == nil {
+		ref.Kind = vmv1alpha1.ClusterImageKind
+	}
 }
 
 // inferFromImage is the volume name of the boot image in inferFromVolume.

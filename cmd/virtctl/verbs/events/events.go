@@ -27,6 +27,7 @@ const eventPage = 500
 type eventFlags struct {
 	watch, allNamespaces bool
 	kind                 string
+	output               cli.Listing
 }
 
 // NewCommand returns the command.
@@ -47,6 +48,8 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 			switch {
 			case flags.allNamespaces && len(args) > 0:
 				return fmt.Errorf("--all-namespaces cannot be combined with a name: got %q", args[0])
+			case flags.watch && !flags.output.Table():
+				return errors.New("--watch and --output are mutually exclusive")
 			case flags.kind != "" && flags.kind != corev1.EventTypeNormal && flags.kind != corev1.EventTypeWarning:
 				return fmt.Errorf("--type %q: must be %s or %s", flags.kind, corev1.EventTypeNormal, corev1.EventTypeWarning)
 			}
@@ -56,6 +59,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Also print new events until interrupted")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Include all namespaces")
 	cmd.Flags().StringVar(&flags.kind, "type", "", "Only events of this type: Normal or Warning")
+	flags.output.AddFlag(cmd)
 	cli.CompleteFixed(cmd, "type", corev1.EventTypeNormal, corev1.EventTypeWarning)
 	return cmd
 }
@@ -79,6 +83,13 @@ func (f command) events(ctx context.Context, vm string, flags *eventFlags) error
 	all, version, err := source.List(ctx)
 	if err != nil {
 		return err
+	}
+	if !flags.output.Table() {
+		var entries []cli.Entry
+		for i := range all {
+			entries = append(entries, cli.EntryOf(&all[i], all[i].Name, corev1.SchemeGroupVersion.WithKind("Event")))
+		}
+		return flags.output.Print(f.Streams.Out, entries)
 	}
 	table := newEventTable(f.Streams.Out, flags.allNamespaces, all)
 	switch {

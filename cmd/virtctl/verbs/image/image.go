@@ -36,6 +36,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 
 func newImageListCommand(f command) *cobra.Command {
 	all := false
+	var output cli.Listing
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the images of the namespace and of the cluster",
@@ -58,11 +59,23 @@ func newImageListCommand(f command) *cobra.Command {
 			for _, err := range missing {
 				fmt.Fprintf(f.Streams.ErrOut, "warning: %s\n", err)
 			}
+			if !output.Table() {
+				return output.Print(f.Streams.Out, entries(images))
+			}
 			return printImages(f.Streams.Out, images, all)
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Include all namespaces")
+	output.AddFlag(cmd)
 	return cmd
+}
+
+func entries(images []*vmv1alpha1.VirtualMachineImage) []cli.Entry {
+	var all []cli.Entry
+	for _, i := range images {
+		all = append(all, cli.EntryOf(i, i.Name, vmv1alpha1.SchemeGroupVersion.WithKind(KindOfImage(i))))
+	}
+	return all
 }
 
 // ListImages returns the images of a namespace and of the cluster. The latter have no namespace.

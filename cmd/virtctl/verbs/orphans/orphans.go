@@ -29,7 +29,7 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.Program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.ValidateOutput(output, cli.OutputTable, cli.OutputYAML, cli.OutputJSON); err != nil {
+			if err := cli.ValidateOutput(output, cli.OutputTable, cli.OutputYAML, cli.OutputJSON, cli.OutputName); err != nil {
 				return err
 			}
 			client, _, err := f.Client()
@@ -40,6 +40,12 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if output == cli.OutputName {
+				for _, o := range report.Orphans {
+					fmt.Fprintf(f.Streams.Out, "virtualmachine.vm.slipway.dev/%s\n", cli.Printable(o.Name))
+				}
+				return cli.Uncovered(report)
+			}
 			if output != cli.OutputTable {
 				return cli.PrintObject(f.Streams.Out, output, report)
 			}
@@ -49,8 +55,8 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 			return cli.Uncovered(report)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "Output format: table, yaml or json")
-	cli.CompleteFixed(cmd, "output", cli.OutputTable, cli.OutputYAML, cli.OutputJSON)
+	cmd.Flags().StringVarP(&output, "output", "o", output, "Output format: table, yaml, json or name")
+	cli.CompleteFixed(cmd, "output", cli.OutputTable, cli.OutputYAML, cli.OutputJSON, cli.OutputName)
 	return cmd
 }
 

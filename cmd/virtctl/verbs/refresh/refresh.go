@@ -4,6 +4,7 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ type refreshCall func(vmclient.VirtualMachineInterface, context.Context, string,
 // refreshFlags are the flags of both refresh commands.
 type refreshFlags struct {
 	cli.Selection
+	all     bool
 	dryRun  cli.DryRun
 	output  string
 	wait    bool
@@ -57,11 +59,16 @@ func newRefreshKindCommand(f command, kind, words string, call refreshCall) *cob
 		Long: fmt.Sprintf("Update virtual machines to the latest generation of their %s.\n\n"+
 			"A refresh that fails (the %s is deleted, sizes conflict, requirements are not met) changes nothing.\n"+
 			"It is no error if there is nothing to refresh.", words, words),
-		Example: fmt.Sprintf("  %[1]s refresh %[2]s web-1 --dry-run\n  %[1]s refresh %[2]s -l app=web -o yaml",
+		Example: fmt.Sprintf("  %[1]s refresh %[2]s web-1 --dry-run\n  %[1]s refresh %[2]s -l app=web -o yaml\n  %[1]s refresh %[2]s --all --wait",
 			f.Program, kind),
 		ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Names = args
+			if flags.all {
+				if err := flags.SelectAll(); err != nil {
+					return err
+				}
+			}
 			if err := flags.Validate(); err != nil {
 				return err
 			}
@@ -72,10 +79,11 @@ func newRefreshKindCommand(f command, kind, words string, call refreshCall) *cob
 		},
 	}
 	flags.AddFlags(cmd)
+	cmd.Flags().BoolVar(&flags.all, "all", false, "All virtual machines of the namespace, or with -A of all namespaces")
 	flags.dryRun.AddFlag(cmd, "Show what would change without changing it: server (default without a value) or none")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", cli.OutputTable, "Output format: table, yaml or json")
 	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status has the new revision, and show progress")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "Timeout of --wait for each virtual machine")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "Timeout of --wait for all virtual machines together")
 	cli.CompleteFixed(cmd, "output", cli.OutputTable, cli.OutputYAML, cli.OutputJSON)
 	return cmd
 }
@@ -93,7 +101,11 @@ func (f command) refresh(ctx context.Context, flags *refreshFlags, call refreshC
 		return err
 	}
 	if len(targets) == 0 {
-		fmt.Fprintf(f.Streams.ErrOut, "No virtual machines match selector %q.\n", flags.Selector)
+		if flags.all {
+			fmt.Fprintln(f.Streams.ErrOut, "No virtual machines.")
+		} else {
+			fmt.Fprintf(f.Streams.ErrOut, "No virtual machines match selector %q.\n", flags.Selector)
+		}
 	}
 	opts := &vmv1alpha1.RefreshOptions{DryRun: flags.dryRun.Options()}
 	create := metav1.CreateOptions{DryRun: flags.dryRun.Options()}
@@ -105,11 +117,11 @@ func (f command) refresh(ctx context.Context, flags *refreshFlags, call refreshC
 		}
 		result.SetGroupVersionKind(vmv1alpha1.SchemeGroupVersion.WithKind("RefreshResult"))
 		results = append(results, *result)
-		if flags.wait && result.Changed {
-			return f.waitForCapture(ctx, c, result, flags.timeout)
-		}
 		return nil
 	})
+	if flags.wait {
+		failed = cmp.Or(f.waitForCaptures(ctx, client.VmV1alpha1(), results, flags.timeout), failed)
+	}
 	if len(results) > 0 || flags.output != cli.OutputTable {
 		if err := printRefresh(f.Streams.Out, flags.output, results); err != nil {
 			return err
@@ -120,19 +132,6 @@ func (f command) refresh(ctx context.Context, flags *refreshFlags, call refreshC
 
 // defaultRefreshTimeout is many times the usual duration of a refresh.
 const defaultRefreshTimeout = 2 * time.Minute
-
-// waitForCapture waits until the status of the virtual machine has the revision that the refresh announced, and
-// shows progress.
-func (f command) waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
-	return f.AwaitState(ctx, timeout, fmt.Sprintf("status does not have revision %q yet", result.NewRevision), func(ctx context.Context) (bool, string, error) {
-		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		waits := fmt.Sprintf("virtualmachine %s/%s: waiting for revision %q in its status%s", result.Namespace, result.Name, result.NewRevision, Unsynchronized(vm))
-		return captured(vm, result), waits, nil
-	})
-}
 
 // Unsynchronized returns why the references of vm cannot be resolved, or an empty string.
 func Unsynchronized(vm *vmv1alpha1.VirtualMachine) string {

@@ -19,14 +19,15 @@ import (
 )
 
 func newSnapshotListCommand(f command) *cobra.Command {
-	return &cobra.Command{
+	var output cli.Listing
+	cmd := &cobra.Command{
 		Use:     "list [VM]",
 		Short:   "List the snapshots of a namespace, or all vSphere snapshots of a virtual machine",
 		Example: fmt.Sprintf("  %[1]s snapshot list\n  %[1]s snapshot list web", f.Program),
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return f.listSnapshots(cmd.Context())
+				return f.listSnapshots(cmd.Context(), output)
 			}
 			client, namespace, err := f.Client()
 			if err != nil {
@@ -36,12 +37,28 @@ func newSnapshotListCommand(f command) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("virtualmachine %s/%s: %s", namespace, args[0], cli.Reason(err))
 			}
+			if !output.Table() {
+				return output.Print(f.Streams.Out, nodes(vm))
+			}
 			return printTree(f.Streams.Out, vm)
 		},
 	}
+	output.AddFlag(cmd)
+	return cmd
 }
 
-func (f command) listSnapshots(ctx context.Context) error {
+// nodes returns the vSphere snapshots of a virtual machine. For -o name, only those with an object are listed.
+func nodes(vm *vmv1alpha1.VirtualMachine) []cli.Entry {
+	var all []cli.Entry
+	for _, n := range vm.Status.Snapshots {
+		all = append(all, cli.Entry{Kind: snapshotKind.GroupKind(), Name: n.SnapshotName, Object: n})
+	}
+	return all
+}
+
+var snapshotKind = vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshot")
+
+func (f command) listSnapshots(ctx context.Context, output cli.Listing) error {
 	client, namespace, err := f.Client()
 	if err != nil {
 		return err
@@ -49,6 +66,13 @@ func (f command) listSnapshots(ctx context.Context) error {
 	all, err := client.VmV1alpha1().VirtualMachineSnapshots(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing the snapshots of namespace %s: %s", namespace, cli.Reason(err))
+	}
+	if !output.Table() {
+		var entries []cli.Entry
+		for i := range all.Items {
+			entries = append(entries, cli.EntryOf(&all.Items[i], all.Items[i].Name, snapshotKind))
+		}
+		return output.Print(f.Streams.Out, entries)
 	}
 	w := tabwriter.NewWriter(f.Streams.Out, 0, 0, 3, ' ', 0)
 	cli.Row(w, "NAME", "VM", "READY", "POWER", "OCCUPIED", "TAKEN")

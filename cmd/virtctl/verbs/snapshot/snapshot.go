@@ -123,16 +123,17 @@ func (f command) createSnapshot(ctx context.Context, snapshot *vmv1alpha1.Virtua
 	if !flags.wait && flags.keep == 0 {
 		return nil
 	}
-	err = f.AwaitState(ctx, flags.timeout, "virtualmachinesnapshot "+made.Name+" is not ready", func(ctx context.Context) (bool, string, error) {
+	what := fmt.Sprintf("virtualmachinesnapshot %s/%s", namespace, made.Name)
+	err = f.AwaitState(ctx, flags.timeout, what+" is not ready", func(ctx context.Context) (bool, string, error) {
 		got, err := snapshots.Get(ctx, made.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
 		}
 		c := conditions.Find(got.Status.Conditions, vmv1alpha1.ConditionReady)
 		if c == nil {
-			return false, "waiting for the server", nil
+			return false, what + ": waiting for the server", nil
 		}
-		return c.Status == metav1.ConditionTrue, cmp.Or(c.Message, c.Reason), nil
+		return c.Status == metav1.ConditionTrue, what + ": " + cmp.Or(c.Message, c.Reason), nil
 	})
 	if err != nil {
 		return err
@@ -246,7 +247,8 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 				if !waits || len(errs) > 0 {
 					break
 				}
-				err := f.AwaitState(cmd.Context(), timeout, "virtualmachinesnapshot "+name+" is not deleted", func(ctx context.Context) (bool, string, error) {
+				what := fmt.Sprintf("virtualmachinesnapshot %s/%s", namespace, name)
+				err := f.AwaitState(cmd.Context(), timeout, what+" is not deleted", func(ctx context.Context) (bool, string, error) {
 					got, err := snapshots.Get(ctx, name, metav1.GetOptions{})
 					if apierrors.IsNotFound(err) {
 						return true, "", nil
@@ -254,7 +256,11 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 					if err != nil {
 						return false, "", err
 					}
-					return false, conditions.ColumnValue(got.Status.Conditions, vmv1alpha1.ConditionReady), nil
+					state := what + " is being deleted"
+					if c := conditions.Find(got.Status.Conditions, vmv1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue && c.Message != "" {
+						state += ": " + c.Message
+					}
+					return false, state, nil
 				})
 				if err == nil {
 					fmt.Fprintf(f.Streams.Out, "virtualmachinesnapshot %s/%s is deleted\n", namespace, name)

@@ -25,6 +25,10 @@ import (
 const (
 	// sshProgram is looked up in PATH.
 	sshProgram = "ssh"
+	// sshFailed is the exit status of ssh if it fails itself.
+	sshFailed = 255
+	// connectTimeout is the value of ssh's option ConnectTimeout, in seconds, unless the user sets it.
+	connectTimeout = 10
 	// sshGrace is how long ssh may take to end after a signal.
 	sshGrace = 5 * time.Second
 )
@@ -47,7 +51,8 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 			"program. The address must be reachable from your machine.\n\n" +
 			"Host keys are stored by the UID of the virtual machine, not by its address. A virtual machine\n" +
 			"with a new address is still trusted; a recreated one with the same name is not.\n" +
-			"The exit status is that of ssh.",
+			"The exit status is that of ssh. A connection attempt ends after 10 seconds, unless --ssh-option\n" +
+			"ConnectTimeout=SECONDS is given.",
 		Example: fmt.Sprintf("  %[1]s ssh admin@web\n  %[1]s ssh web -l admin -- uname -a", f.Program),
 		Args: func(_ *cobra.Command, names []string) error {
 			if len(names) == 1 {
@@ -97,7 +102,13 @@ func (f command) ssh(ctx context.Context, name string, command []string, flags *
 	if known.another {
 		fmt.Fprintf(f.Streams.ErrOut, "virtualmachine %s/%s was recreated since your last connection: ssh asks you to confirm its new host key\n", namespace, name)
 	}
-	return f.runSSH(ctx, flags.argv(known, address, command))
+	err = f.runSSH(ctx, flags.argv(known, address, command))
+	var exit *cli.ExitError
+	if errors.As(err, &exit) && exit.Code == sshFailed {
+		fmt.Fprintf(f.Streams.ErrOut, "virtualmachine %s/%s: ssh failed to connect, or the command exited with status %d: this machine must reach %s, "+
+			"and the guest must run an SSH server (guests of a simulated vCenter have no operating system)\n", namespace, name, sshFailed, address)
+	}
+	return err
 }
 
 // validate rejects values that ssh would parse as options.
@@ -141,6 +152,8 @@ func (s *sshFlags) argv(known *knownHosts, address string, command []string) []s
 	for _, o := range s.options {
 		argv = append(argv, "-o", o)
 	}
+	// ssh uses the first value of an option, so one of the user takes precedence.
+	argv = append(argv, "-o", fmt.Sprintf("ConnectTimeout=%d", connectTimeout))
 	if s.user != "" {
 		argv = append(argv, "-l", s.user)
 	}

@@ -40,6 +40,7 @@ type topFlags struct {
 	selector, sortBy string
 	allNamespaces    bool
 	sum              bool
+	output           cli.Listing
 }
 
 func newTopVMCommand(f command) *cobra.Command {
@@ -67,6 +68,7 @@ func newTopVMCommand(f command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.sortBy, "sort-by", flags.sortBy, "Sort key; numbers descending, names ascending: "+strings.Join(orders(), ", "))
 	cmd.Flags().StringSliceVar(&flags.metrics, "metrics", nil, "Files with metrics of the server")
 	cmd.Flags().BoolVar(&flags.sum, "sum", false, "Add a line with the totals")
+	flags.output.AddFlag(cmd)
 	cli.CompleteFixed(cmd, "sort-by", orders()...)
 	return cmd
 }
@@ -83,6 +85,8 @@ func (o *topFlags) validate() error {
 		return fmt.Errorf("names and --selector are mutually exclusive: got %d name(s) and selector %q", len(o.names), o.selector)
 	case len(o.names) > 0 && o.allNamespaces:
 		return fmt.Errorf("--all-namespaces cannot be combined with names: got %d", len(o.names))
+	case o.sum && !o.output.Table():
+		return fmt.Errorf("--sum and --output are mutually exclusive")
 	case len(o.metrics) == 0 && strings.HasSuffix(o.sortBy, usedSuffix):
 		return fmt.Errorf("--sort-by %s requires --metrics", o.sortBy)
 	}
@@ -115,11 +119,14 @@ func (f command) topMachines(ctx context.Context, flags *topFlags) error {
 			return fmt.Errorf("listing virtual machines: %s", cli.Reason(err))
 		}
 	}
+	sortTaking(all, flags.sortBy)
+	if !flags.output.Table() {
+		return flags.output.Print(f.Streams.Out, takingEntries(all))
+	}
 	if len(all) == 0 {
 		fmt.Fprintln(f.Streams.ErrOut, "No virtual machines.")
 		return nil
 	}
-	sortTaking(all, flags.sortBy)
 	return printTaking(f.Streams.Out, all, flags.allNamespaces, len(flags.metrics) > 0, flags.sum)
 }
 

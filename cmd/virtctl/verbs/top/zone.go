@@ -25,6 +25,7 @@ import (
 
 func newTopZoneCommand(f command) *cobra.Command {
 	sortBy := "name"
+	var output cli.Listing
 	known := func() []string { return slices.Sorted(maps.Keys(zoneOrders)) }
 	cmd := &cobra.Command{
 		Use: "zone [ZONE...]", Aliases: []string{"zones"},
@@ -38,10 +39,11 @@ func newTopZoneCommand(f command) *cobra.Command {
 			if _, ok := zoneOrders[sortBy]; !ok {
 				return fmt.Errorf("--sort-by %q is not supported: use one of %s", sortBy, strings.Join(known(), ", "))
 			}
-			return f.topZones(cmd.Context(), args, sortBy)
+			return f.topZones(cmd.Context(), args, sortBy, output)
 		},
 	}
 	cmd.Flags().StringVar(&sortBy, "sort-by", sortBy, "Sort key; percentage in use descending, names ascending: "+strings.Join(known(), ", "))
+	output.AddFlag(cmd)
 	cli.CompleteFixed(cmd, "sort-by", known()...)
 	return cmd
 }
@@ -53,7 +55,7 @@ func zoneCPU(r *vmv1alpha1.ZoneResources) *resource.Quantity     { return r.CPU 
 func zoneMemory(r *vmv1alpha1.ZoneResources) *resource.Quantity  { return r.Memory }
 func zoneStorage(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Storage }
 
-func (f command) topZones(ctx context.Context, names []string, sortBy string) error {
+func (f command) topZones(ctx context.Context, names []string, sortBy string, output cli.Listing) error {
 	client, _, err := f.Client()
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func (f command) topZones(ctx context.Context, names []string, sortBy string) er
 		}
 	}
 	zones := slices.DeleteFunc(list.Items, func(z vmv1alpha1.Zone) bool { return len(names) > 0 && !slices.Contains(names, z.Name) })
-	if len(zones) == 0 {
+	if len(zones) == 0 && output.Table() {
 		fmt.Fprintln(f.Streams.ErrOut, "No zones.")
 		return nil
 	}
@@ -96,6 +98,9 @@ func (f command) topZones(ctx context.Context, names []string, sortBy string) er
 		}
 		return order
 	})
+	if !output.Table() {
+		return output.Print(f.Streams.Out, zoneEntries(zones, taken))
+	}
 	return printZones(f.Streams.Out, zones, taken)
 }
 
