@@ -33,7 +33,7 @@ type Limit struct {
 
 // calculations are loops without an end that neither wait nor repeat work.
 var calculations = []string{
-	"priorityqueue/heap.down", "apiserver/certs/authority/unexpired", "cluster/workload/stream.tokens", "cmd/slipway-apiserver/app/readZones",
+	"priorityqueue/heap.down", "apiserver/certs/authority/unexpired", "cluster/workload/stream.tokens", "provider/vsphere/access/ReadZones",
 }
 
 // Document returns docs/reference/limits.md.

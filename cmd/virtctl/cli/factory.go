@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,6 +50,22 @@ func (f *Factory) PrintManifest(obj ManifestObject, namespaced bool) error {
 		obj.SetNamespace(*f.Flags.Namespace)
 	}
 	return PrintManifests(f.Streams.Out, obj)
+}
+
+// HasCluster reports whether the flags, the kubeconfig or the Pod of this process specify a cluster.
+func (f *Factory) HasCluster() (bool, error) {
+	if f.Flags.APIServer != nil && *f.Flags.APIServer != "" {
+		return true, nil
+	}
+	config, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return false, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if len(config.Clusters) > 0 {
+		return true, nil
+	}
+	_, err = rest.InClusterConfig()
+	return !errors.Is(err, rest.ErrNotInCluster), nil
 }
 
 // Config returns the client configuration of the flags and the kubeconfig.

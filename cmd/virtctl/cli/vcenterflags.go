@@ -22,6 +22,8 @@ type VCenterFlags struct {
 	URL, Username, PasswordFile, CAFile string
 	Thumbprint                          string
 	Insecure                            bool
+	// GOVCEnv is true if the environment variables of govc are used for flags that are not set.
+	GOVCEnv bool
 }
 
 // AddFlags adds the flags.
@@ -32,21 +34,35 @@ func (o *VCenterFlags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.CAFile, "vcenter-ca-file", "", "PEM file with trusted certificate authorities instead of the system's (default: $GOVC_TLS_CA_CERTS)")
 	flags.StringVar(&o.Thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 thumbprint of the trusted certificate")
 	flags.BoolVar(&o.Insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
+	o.GOVCEnv = true
 }
 
-// AddFlagsFor adds the flags of commands that connect to a vCenter only with --vcenter-url and always verify its
-// certificate. what describes --vcenter-url.
+// AddFlagsFor adds the flags of commands that describe the vCenter and the account of the server. These commands always
+// verify vCenter's certificate, and ignore the environment variables of govc without --vcenter-govc-env, because those
+// usually contain the account of a person. what describes --vcenter-url.
 func (o *VCenterFlags) AddFlagsFor(flags *pflag.FlagSet, what string) {
 	o.AddFlags(flags)
-	flags.Lookup("vcenter-url").Usage = what + " (GOVC_URL is not used)"
-	flags.Lookup("vcenter-username").Usage = "vCenter account for the server (default: $GOVC_USERNAME)"
+	flags.BoolVar(&o.GOVCEnv, "vcenter-govc-env", false, "Use GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD and GOVC_TLS_CA_CERTS for the flags that are not set; "+
+		"otherwise they are ignored")
+	flags.Lookup("vcenter-url").Usage = what
+	flags.Lookup("vcenter-username").Usage = "vCenter account for the server"
+	flags.Lookup("vcenter-password-file").Usage = "File with the password; - for standard input, with a prompt at a terminal"
+	flags.Lookup("vcenter-ca-file").Usage = "PEM file with trusted certificate authorities instead of the system's"
 	// The flag stays defined so that its use results in a helpful error.
 	_ = flags.MarkHidden("vcenter-insecure")
 }
 
-// Server returns the vCenter of the flags and the environment.
+// getenv returns an environment variable of govc, or an empty string if they are not used.
+func (o *VCenterFlags) getenv(name string) string {
+	if !o.GOVCEnv {
+		return ""
+	}
+	return os.Getenv(name)
+}
+
+// Server returns the vCenter of the flags and, with GOVCEnv, of the environment.
 func (o *VCenterFlags) Server(ctx context.Context, f *Factory) (*login.Server, error) {
-	text := cmp.Or(o.URL, os.Getenv("GOVC_URL"))
+	text := cmp.Or(o.URL, o.getenv("GOVC_URL"))
 	if text == "" {
 		return nil, errors.New("no vCenter specified: use --vcenter-url or GOVC_URL")
 	}
@@ -57,21 +73,24 @@ func (o *VCenterFlags) Server(ctx context.Context, f *Factory) (*login.Server, e
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--vcenter-url or GOVC_URL is not a valid vCenter address: use a host name or https://HOST")
 	}
-	username := cmp.Or(o.Username, u.User.Username(), os.Getenv("GOVC_USERNAME"))
+	username := cmp.Or(o.Username, u.User.Username(), o.getenv("GOVC_USERNAME"))
 	password, _ := u.User.Password()
-	password = cmp.Or(password, os.Getenv("GOVC_PASSWORD"))
+	password = cmp.Or(password, o.getenv("GOVC_PASSWORD"))
 	if o.PasswordFile != "" && username != "" {
 		if password, err = f.readPassword(ctx, o.PasswordFile, fmt.Sprintf("Password of %s at %s: ", username, u.Host)); err != nil {
 			return nil, fmt.Errorf("reading --vcenter-password-file: %w", err)
 		}
 	}
 	if username == "" || password == "" {
+		if !o.GOVCEnv {
+			return nil, errors.New("user name and password are required: use --vcenter-username and --vcenter-password-file (GOVC_USERNAME and GOVC_PASSWORD are used only with --vcenter-govc-env)")
+		}
 		return nil, errors.New("user name and password are required: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD")
 	}
 	u.User = nil
-	insecure := os.Getenv("GOVC_INSECURE")
+	insecure := o.getenv("GOVC_INSECURE")
 	return &login.Server{
-		URL: u, User: url.UserPassword(username, password), CAFile: cmp.Or(o.CAFile, os.Getenv("GOVC_TLS_CA_CERTS")), Thumbprint: o.Thumbprint,
+		URL: u, User: url.UserPassword(username, password), CAFile: cmp.Or(o.CAFile, o.getenv("GOVC_TLS_CA_CERTS")), Thumbprint: o.Thumbprint,
 		Insecure: o.Insecure || insecure == "1" || strings.EqualFold(insecure, "true"),
 	}, nil
 }

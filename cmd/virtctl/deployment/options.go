@@ -105,7 +105,7 @@ var flags = map[string]string{"spec.url": "--vcenter-url", "spec.caBundle": "--v
 func (v *VCenter) validate() []error {
 	var errs []error
 	if v.Username == "" || v.Password == "" {
-		errs = append(errs, errors.New("user name and password of vCenter are required: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD"))
+		errs = append(errs, errors.New("user name and password of vCenter are required: use --vcenter-username and --vcenter-password-file, or --vcenter-govc-env"))
 	}
 	object := v.object()
 	for _, err := range validation.ValidateVCenter(object) {

@@ -226,6 +226,8 @@ func TestCheck_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"require --vcenter-url":                                           {"--vcenter-username=u"},
 		"--record requires --vcenter-url":                                 {"--record=x"},
+		"--zones requires --vcenter-url":                                  {"--zones=x"},
+		"--zones: open /none/x":                                           {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--zones=/none/x"},
 		`--server-arg "x": must be a flag`:                                {"--server-arg=x"},
 		"--vcenter-thumbprint \"zz\":":                                    {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
 		"--vcenter-insecure is not supported: the server always verifies": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},

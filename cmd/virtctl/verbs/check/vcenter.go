@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
@@ -19,9 +20,9 @@ import (
 // checkCalls is the maximum number of concurrent calls to vCenter.
 const checkCalls = 8
 
-// checkVCenter runs the checks of the server's --check-vcenter, and lists the available datastores and content
-// libraries.
-func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
+// checkVCenter runs the checks of the server's --check-vcenter, and lists the available clusters, datastores and content
+// libraries. Without zones it checks those of the cluster.
+func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter, zones []vmv1alpha1.Zone) error {
 	s, err := session.New(session.Options{
 		URL: v.URL, CAPEM: v.CA, Thumbprint: v.Thumbprint, MaxCalls: checkCalls,
 		Credentials: func(context.Context) (string, string, error) { return v.Username, v.Password, nil },
@@ -30,7 +31,15 @@ func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 		return fmt.Errorf("preparing the connection to vCenter: %w", err)
 	}
 	defer s.Close()
-	report, err := access.Check(ctx, s, placement.New(placesOf(c.args, s)))
+	places, specified := placesOf(c.args, s)
+	if len(zones) == 0 && !specified {
+		zones = c.zonesOf(ctx, s, v.URL)
+	}
+	resolvers := make([]*placement.Resolver, 0, len(zones))
+	for i := range zones {
+		resolvers = append(resolvers, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
+	}
+	report, err := access.Check(ctx, s, placement.New(places), resolvers...)
 	if err != nil {
 		c.lacks("vCenter: %v", err)
 		return nil
@@ -62,9 +71,9 @@ func (c *check) recordVCenter(ctx context.Context, s *session.Session, report *a
 	return nil
 }
 
-// placesOf returns the placement in vCenter that server flags specify.
-func placesOf(args []string, s *session.Session) placement.Options {
-	places := placement.Options{Session: s}
+// placesOf returns the placement in vCenter that server flags specify, and whether they specify any.
+func placesOf(args []string, s *session.Session) (places placement.Options, specified bool) {
+	places.Session = s
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		switch name {
@@ -80,7 +89,10 @@ func placesOf(args []string, s *session.Session) placement.Options {
 			places.Network = value
 		case "--vcenter-networks":
 			places.Networks = append(places.Networks, strings.Split(value, ",")...)
+		default:
+			continue
 		}
+		specified = true
 	}
-	return places
+	return places, specified
 }

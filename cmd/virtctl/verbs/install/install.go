@@ -41,7 +41,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install Slipway into a cluster, or print its manifests",
-		Long: "Install Slipway into a cluster: namespace, RBAC, APIServices, the server, and a VCenter if --vcenter-url is set. By default the\n" +
+		Long: "Install Slipway into a cluster: namespace, RBAC, APIServices, the server, and a VCenter if --vcenter-url or --vcenter-govc-env is set. By default the\n" +
 			"manifests are printed. --apply applies them with server-side apply, which requires cluster-admin. The command can be interrupted and\n" +
 			"run again, also with other flags; users' objects are not changed. Settings without a flag are those of\n" +
 			"artifacts/deploy, but --apply keeps the image and replicas of an existing installation. Printed manifests contain the vCenter password.",
@@ -110,13 +110,12 @@ func (i *install) describe() (err error) {
 	return err
 }
 
-// DescribeVCenter returns the vCenter of the flags, or nil if they specify none. Environment variables alone are
-// ignored, because the password would be printed unexpectedly.
+// DescribeVCenter returns the vCenter of the flags, or nil if they specify none.
 func DescribeVCenter(ctx context.Context, factory *cli.Factory, v *cli.VCenterFlags) (*deployment.VCenter, error) {
 	f := command{factory}
-	if v.URL == "" {
+	if v.URL == "" && !v.GOVCEnv {
 		if v.Username != "" || v.PasswordFile != "" || v.CAFile != "" || v.Thumbprint != "" || v.Insecure {
-			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint require --vcenter-url")
+			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint require --vcenter-url or --vcenter-govc-env")
 		}
 		return nil, nil
 	}

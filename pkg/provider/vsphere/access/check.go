@@ -33,6 +33,8 @@ type Object struct {
 	Missing []string
 	// Err is set if the object could not be found or its privileges could not be queried.
 	Err error
+	// Candidate is true if neither a Zone nor a flag specifies the object, and the vCenter has others of its kind.
+	Candidate bool
 }
 
 // Report is the result of a check.
@@ -47,6 +49,8 @@ type Report struct {
 	Account string
 	// Objects are in the order of zones and kinds.
 	Objects []Object
+	// Unspecified are the kinds of objects that must be specified, because the vCenter has several.
+	Unspecified []*placement.UnspecifiedError
 	// Features are the results for optional features.
 	Features []FeatureReport
 	// WithoutDRS lists the clusters in which DRS is not enabled. WithoutDRSErr is set if that could
@@ -65,20 +69,62 @@ func (o *Object) title() string {
 }
 
 // OK reports whether all required privileges are granted. It ignores optional features, because the
-// flags do not specify which of them are used.
+// flags do not specify which of them are used. Of several candidates, one with all privileges is
+// sufficient.
 func (r *Report) OK() bool {
-	return !r.TooOld && !slices.ContainsFunc(r.Objects, func(o Object) bool { return o.Err != nil || len(o.Missing) > 0 })
+	if r.TooOld || slices.ContainsFunc(r.Objects, func(o Object) bool { return !o.Candidate && o.lacks() }) {
+		return false
+	}
+	for _, u := range r.Unspecified {
+		of := func(o Object) bool { return o.Candidate && o.Kind == u.What }
+		if u.More == 0 && slices.ContainsFunc(r.Objects, of) && !slices.ContainsFunc(r.Objects, func(o Object) bool { return of(o) && !o.lacks() }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *Object) lacks() bool { return o.Err != nil || len(o.Missing) > 0 }
+
+// note returns the note on a kind of objects that must be specified.
+func note(u *placement.UnspecifiedError) string {
+	paths := make([]string, 0, len(u.Candidates))
+	for i := range u.Candidates {
+		paths = append(paths, u.Candidates[i].Path)
+	}
+	if len(paths) == 1 && u.More == 0 {
+		return fmt.Sprintf("note: describe Zones: several %ss were found, of which only %s can be used", u.What, paths[0])
+	}
+	text := fmt.Sprintf("note: describe Zones: several %ss were found: %s", u.What, strings.Join(paths, ", "))
+	if u.More > 0 {
+		text += fmt.Sprintf(" and %d more, which are not checked", u.More)
+	}
+	return text
+}
+
+// clock describes the difference between the clocks.
+func (r *Report) clock() string {
+	if slipwaysession.SkewWarning(r.Skew) == "" {
+		return fmt.Sprintf("clock: differs from this machine's clock by %s: ok", r.Skew.Abs().Round(time.Second))
+	}
+	way := "ahead of"
+	if r.Skew < 0 {
+		way = "behind"
+	}
+	return fmt.Sprintf("warning: vCenter's clock is %s %s this machine's clock: synchronize both, and the nodes of the server, with NTP; "+
+		"the server postpones deletions that depend on vCenter tasks while its clock differs by more than %s", r.Skew.Abs().Round(time.Second), way, slipwaysession.SkewTolerance)
 }
 
 // Print writes one line per finding.
 func (r *Report) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	line("%s, API %s, as %s", r.Version, r.APIVersion, r.Account)
+	line("%s, API %s (minimum %s), as %s", r.Version, r.APIVersion, MinAPIVersion, r.Account)
 	if r.TooOld {
 		line("vCenter is too old to deploy images of content libraries: its API must be at least %s", MinAPIVersion)
 	}
-	if warning := slipwaysession.SkewWarning(r.Skew); warning != "" {
-		line("warning: %s", warning)
+	line("%s", r.clock())
+	for _, u := range r.Unspecified {
+		line("%s", note(u))
 	}
 	for _, o := range r.Objects {
 		switch {
@@ -90,7 +136,11 @@ func (r *Report) Print(w io.Writer) {
 			line("%s: ok", o.title())
 		}
 		for _, p := range o.Missing {
-			line("%s: missing privilege %s", o.title(), p)
+			text := o.title() + ": missing privilege " + p
+			if o.Candidate {
+				text += ", which is required only if it is used"
+			}
+			line("%s", text)
 		}
 	}
 	for _, name := range r.WithoutDRS {
@@ -150,13 +200,7 @@ func Check(ctx context.Context, s *slipwaysession.Session, resolver *placement.R
 	if len(zones) == 0 {
 		check.objects = append(check.objects, resolver.Survey(ctx)...)
 	}
-	for _, at := range check.objects {
-		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err}
-		if o.Err == nil && len(Required[at.What]) > 0 {
-			o.Missing, o.Err = check.missingPrivileges(ctx, at.Ref, Required[at.What])
-		}
-		r.Objects = append(r.Objects, o)
-	}
+	check.checkObjects(ctx, r)
 	if len(zones) == 0 {
 		zones = []*placement.Resolver{resolver}
 	}
@@ -167,6 +211,31 @@ func Check(ctx context.Context, s *slipwaysession.Session, resolver *placement.R
 		r.Features = append(r.Features, check.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
+}
+
+// checkObjects adds the results for the objects to r. Candidates replace the objects that must be
+// specified.
+func (c *checker) checkObjects(ctx context.Context, r *Report) {
+	var all []placement.SurveyResult
+	for _, at := range c.objects {
+		found, candidate := []placement.SurveyResult{at}, false
+		var unspecified *placement.UnspecifiedError
+		if at.Zone == "" && errors.As(at.Err, &unspecified) {
+			r.Unspecified = append(r.Unspecified, unspecified)
+			if found, candidate = unspecified.Candidates, true; len(Required[unspecified.What]) == 0 {
+				continue
+			}
+		}
+		for _, at := range found {
+			o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err, Candidate: candidate}
+			if o.Err == nil && len(Required[at.What]) > 0 {
+				o.Missing, o.Err = c.missingPrivileges(ctx, at.Ref, Required[at.What])
+			}
+			r.Objects = append(r.Objects, o)
+		}
+		all = append(all, found...)
+	}
+	c.objects = all
 }
 
 // addClusters adds the zone's clusters without DRS.

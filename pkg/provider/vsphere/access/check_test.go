@@ -70,7 +70,8 @@ func TestCheck_ReportsMissingPrivilegesWithTheirObjects(t *testing.T) {
 	withhold("/DC0/vm/slipway", "VirtualMachine.Config.Memory,Folder.Create,VirtualMachine.Interact.ConsoleInteract")
 	withhold("/DC0/datastore/LocalDS_0", "Datastore.AllocateSpace")
 	r, out := check(options)
-	want := `vCenter /: ok
+	want := `clock: differs from this machine's clock by 0s: ok
+vCenter /: ok
 folder /DC0/vm/slipway: missing privilege Folder.Create
 folder /DC0/vm/slipway: missing privilege VirtualMachine.Config.Memory
 resource pool /DC0/host/DC0_C0/Resources: ok
@@ -95,6 +96,53 @@ screenshots: ok
 	if r, out = check(placement.Options{Folder: "/DC0/vm/elsewhere", Datastore: "LocalDS_0", Network: "none"}); r.OK() ||
 		!strings.Contains(out, `folder: vSphere has no folder "/DC0/vm/elsewhere"`) || !strings.Contains(out, `network: vSphere has no network "none"`) {
 		t.Errorf("missing objects: OK = %v:\n%s", r.OK(), out)
+	}
+}
+
+func TestCheck_ReportsObjectsThatZonesMustSpecify(t *testing.T) {
+	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
+	s := newSession(t, ready)
+	check := func(o placement.Options) (*Report, string) {
+		t.Helper()
+		o.Session = s
+		r, err := Check(t.Context(), s, placement.New(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		r.Print(&out)
+		return r, out.String()
+	}
+	withhold := func(path, ids string) {
+		t.Helper()
+		q := url.Values{"entity": {path}, "without": {ids}}
+		simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
+	}
+	r, out := check(placement.Options{})
+	for _, want := range []string{
+		"note: describe Zones: several resource pools were found: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_C1/Resources, /DC0/host/DC0_H0/Resources\n",
+		"note: describe Zones: several datastores were found: /DC0/datastore/DC0_C1_DS, /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1\n",
+		"note: describe Zones: several networks were found: /DC0/network/DC0_DVPG0, /DC0/network/VM Network\n",
+		"\ndatastore /DC0/datastore/LocalDS_1: ok\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if !r.OK() || strings.Contains(out, "specify one") {
+		t.Errorf("OK = %v:\n%s", r.OK(), out)
+	}
+	withhold("/DC0/datastore/LocalDS_0", "Datastore.AllocateSpace")
+	if r, out := check(placement.Options{}); !r.OK() || !strings.Contains(out, "\ndatastore /DC0/datastore/LocalDS_0: missing privilege Datastore.AllocateSpace, which is required only if it is used\n") {
+		t.Errorf("without a privilege on one of several: OK = %v:\n%s", r.OK(), out)
+	}
+	withhold("/DC0/datastore/LocalDS_1", "Datastore.AllocateSpace")
+	withhold("/DC0/datastore/DC0_C1_DS", "Datastore.AllocateSpace")
+	if r, out := check(placement.Options{}); r.OK() {
+		t.Errorf("without a privilege on all: OK = %v:\n%s", r.OK(), out)
+	}
+	if r, out := check(placement.Options{Datastore: "none"}); r.OK() || !strings.Contains(out, `datastore: vSphere has no datastore "none"`) {
+		t.Errorf("with the name of no datastore: OK = %v:\n%s", r.OK(), out)
 	}
 }
 
@@ -175,8 +223,8 @@ func TestReport_IsNotOKIfVCenterIsTooOld(t *testing.T) {
 
 func TestReport_WarnsOfAClockDifferenceAboveAMinute(t *testing.T) {
 	for skew, want := range map[time.Duration]string{
-		time.Minute: "", 90 * time.Second: "warning: vCenter's clock is 1m30s ahead of the server's clock: ",
-		-10 * time.Minute: "warning: vCenter's clock is 10m0s behind the server's clock: ",
+		time.Minute: "", 90 * time.Second: "warning: vCenter's clock is 1m30s ahead of this machine's clock: ",
+		-10 * time.Minute: "warning: vCenter's clock is 10m0s behind this machine's clock: ",
 	} {
 		var out strings.Builder
 		(&Report{Skew: skew}).Print(&out)

@@ -27,9 +27,12 @@ import (
 // libraries that are read, because each needs two calls.
 const maxListed = 10
 
-// Visible lists the datastores and content libraries that are visible to an account, whether or not
-// Slipway is configured to use them.
+// Visible lists the clusters, datastores and content libraries that are visible to an account,
+// whether or not Slipway is configured to use them.
 type Visible struct {
+	// Clusters are sorted by name. ClustersErr is set if they could not be listed.
+	Clusters    []Cluster
+	ClustersErr error
 	// Datastores are sorted: usable ones first, then by free space in descending order.
 	// DatastoresErr is set if they could not be listed.
 	Datastores    []Datastore
@@ -70,6 +73,7 @@ type Library struct {
 // ListVisible lists the objects that are visible to the account. Errors are recorded in the result.
 func ListVisible(ctx context.Context, s *slipwaysession.Session) Visible {
 	var seen Visible
+	seen.Clusters, seen.ClustersErr = listClusters(ctx, s)
 	seen.Datastores, seen.DatastoresErr = listDatastores(ctx, s)
 	seen.LibrariesErr = s.WithREST(ctx, "rest.FindLibraries", func(ctx context.Context, c *rest.Client) error {
 		return seen.readLibraries(ctx, library.NewManager(c))
@@ -158,6 +162,7 @@ func (s *Visible) readLibraries(ctx context.Context, m *library.Manager) error {
 // Print writes a limited number of lines.
 func (s *Visible) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+	s.printClusters(line)
 	usable := 0
 	for i := range s.Datastores {
 		if s.Datastores[i].isUsable() {
@@ -188,6 +193,18 @@ func (s *Visible) Print(w io.Writer) {
 		}
 	}
 	printMore(line, s.AllLibraries)
+}
+
+func (s *Visible) printClusters(line func(string, ...any)) {
+	if s.ClustersErr != nil {
+		line("clusters: %v", s.ClustersErr)
+		return
+	}
+	line("clusters and stand-alone hosts visible to the account: %d (minimum version of hosts: any that this vCenter supports)", len(s.Clusters))
+	for i := range s.Clusters[:min(len(s.Clusters), maxListed)] {
+		line("  %s", s.Clusters[i].line())
+	}
+	printMore(line, len(s.Clusters))
 }
 
 // printMore writes how many objects are not listed.

@@ -29,10 +29,12 @@ func TestListVisible_ListsDatastoresAndLibraries(t *testing.T) {
 	var out strings.Builder
 	seen.Print(&out)
 	all := len(seen.Datastores)
-	if all < 2 || !strings.HasPrefix(out.String(), fmt.Sprintf("datastores visible to the account: %d (%d usable for virtual machines)\n", all, all-1)) {
+	if all < 2 || !strings.Contains(out.String(), fmt.Sprintf("datastores visible to the account: %d (%d usable for virtual machines)\n", all, all-1)) {
 		t.Errorf("%d datastores:\n%s", all, out.String())
 	}
 	for _, want := range []string{
+		`(?m)^clusters and stand-alone hosts visible to the account: 2 `,
+		`(?m)^  DC0_C0: DRS is enabled \(\w+\), hosts: 3 with VMware ESXi [0-9.]+$`, `(?m)^  DC0_H0: stand-alone host, hosts: 1 with VMware ESXi [0-9.]+$`,
 		`(?m)^  LocalDS_0: [0-9.]+ GiB of [0-9.]+ GiB free, missing privilege Datastore.AllocateSpace$`,
 		`(?m)^  LocalDS_1: [0-9.]+ GiB of [0-9.]+ GiB free, usable$`,
 		`(?m)^content libraries visible to the account: [1-9]`, `(?m)^  slipway: [1-9][0-9]* items, local$`,
@@ -48,12 +50,14 @@ func TestListVisible_ListsDatastoresAndLibraries(t *testing.T) {
 
 func TestVisible_PrintsALimitedNumberOfLines(t *testing.T) {
 	seen := Visible{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
+	seen.Clusters = []Cluster{{Name: "a", Hosts: map[string]int{"ESXi 8.0.3": 2, "ESXi 7.0.3": 1}}, {Name: "b", DRS: true}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
 	}
 	var out strings.Builder
 	seen.Print(&out)
-	want := "datastores visible to the account: 12 (9 usable for virtual machines)\n"
+	want := "clusters and stand-alone hosts visible to the account: 2 (minimum version of hosts: any that this vCenter supports)\n" +
+		"  a: DRS is not enabled, hosts: 1 with ESXi 7.0.3, 2 with ESXi 8.0.3\n  b: DRS is enabled, hosts: none\ndatastores visible to the account: 12 (9 usable for virtual machines)\n"
 	for i := range 9 {
 		want += fmt.Sprintf("  ds-%02d: 0.5 GiB of 1.0 GiB free, usable\n", i)
 	}
@@ -68,8 +72,8 @@ content libraries visible to the account: 40
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	(&Visible{DatastoresErr: errors.New("listing the datastores: unreachable"), LibrariesErr: errors.New("listing the content libraries: unreachable")}).Print(&out)
-	if want := "datastores: listing the datastores: unreachable\ncontent libraries: listing the content libraries: unreachable\n"; out.String() != want {
+	(&Visible{ClustersErr: errors.New("listing the clusters: unreachable"), DatastoresErr: errors.New("listing the datastores: unreachable"), LibrariesErr: errors.New("listing the content libraries: unreachable")}).Print(&out)
+	if want := "clusters: listing the clusters: unreachable\ndatastores: listing the datastores: unreachable\ncontent libraries: listing the content libraries: unreachable\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,8 +89,22 @@ func findOne[T object.Reference](ctx context.Context, c *vim25.Client, what, nam
 // maxPathsShown is the maximum number of inventory paths in a message.
 const maxPathsShown = 10
 
-// AmbiguousError returns a NotUsableError with the inventory paths of the objects that have a name, or of all objects if
-// the name is empty. NSX port groups can also have the same path (find.Finder.Network). In that case it lists
+// UnspecifiedError is returned if no name is configured and vSphere has several objects of the kind. It is a
+// NotUsableError.
+type UnspecifiedError struct {
+	*NotUsableError
+	// What is the kind of object.
+	What string
+	// Candidates are the first of the objects, in the order of their inventory paths. More is the number of the others.
+	Candidates []SurveyResult
+	More       int
+}
+
+// Unwrap returns the NotUsableError.
+func (e *UnspecifiedError) Unwrap() error { return e.NotUsableError }
+
+// AmbiguousError returns a NotUsableError with the inventory paths of the objects that have a name, or an
+// UnspecifiedError with those of all objects if the name is empty. NSX port groups can also have the same path (find.Finder.Network). In that case it lists
 // managed object IDs, which are valid names too.
 func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, refs []types.ManagedObjectReference) error {
 	message := fmt.Sprintf("vSphere has %d %ss with the name %q: use an inventory path", len(refs), what, name)
@@ -97,12 +112,13 @@ func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, ref
 		message = fmt.Sprintf("vSphere has more than one %s: specify one", what)
 	}
 	var paths []string
+	var candidates []SurveyResult
 	for _, ref := range refs[:min(len(refs), maxPathsShown)] {
 		path, err := find.InventoryPath(ctx, c, ref)
 		if err != nil {
 			return fmt.Errorf("reading the inventory path of %s %s: %w", what, ref.Value, err)
 		}
-		paths = append(paths, path)
+		paths, candidates = append(paths, path), append(candidates, SurveyResult{What: what, Path: path, Ref: ref})
 	}
 	slices.Sort(paths)
 	if distinct := slices.Compact(slices.Clone(paths)); len(distinct) < len(paths) {
@@ -113,10 +129,16 @@ func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, ref
 		slices.Sort(paths)
 	}
 	message += ": " + strings.Join(paths, ", ")
-	if more := len(refs) - len(paths); more > 0 {
+	more := len(refs) - len(paths)
+	if more > 0 {
 		message += fmt.Sprintf(" and %d more", more)
 	}
-	return &NotUsableError{Message: message}
+	unusable := &NotUsableError{Message: message}
+	if name != "" {
+		return unusable
+	}
+	slices.SortFunc(candidates, func(a, b SurveyResult) int { return cmp.Compare(a.Path, b.Path) })
+	return &UnspecifiedError{NotUsableError: unusable, What: what, Candidates: candidates, More: more}
 }
 
 // FindAtPath returns the first object that exists at one of the inventory paths, and that path. It returns nil if there

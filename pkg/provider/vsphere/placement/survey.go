@@ -63,7 +63,9 @@ func (r *Resolver) Survey(ctx context.Context) []SurveyResult {
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
 	}
-	all = append(all, surveyNetwork(ctx, c, f, r.opts.Network))
+	network := surveyNetwork(ctx, c, f, r.opts.Network)
+	r.omitSwitches(ctx, network.Err)
+	all = append(all, network)
 	for _, name := range r.opts.Networks {
 		if name != driver.Any {
 			all = append(all, surveyNetwork(ctx, c, f, name))
@@ -78,6 +80,19 @@ func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name st
 		return SurveyResult{What: WhatNetwork, Err: err}
 	}
 	return SurveyResult{What: WhatNetwork, Path: n.GetInventoryPath(), Ref: n.Reference()}
+}
+
+// omitSwitches removes distributed switches and uplink port groups from the candidates of an UnspecifiedError.
+func (r *Resolver) omitSwitches(ctx context.Context, err error) {
+	var unspecified *UnspecifiedError
+	if !errors.As(err, &unspecified) {
+		return
+	}
+	unspecified.Candidates = slices.DeleteFunc(unspecified.Candidates, func(s SurveyResult) bool {
+		var unusable *NotUsableError
+		_, err := r.backingAt(ctx, s.Path)
+		return errors.As(err, &unusable)
+	})
 }
 
 func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *vim25.Client) (types.ManagedObjectReference, string, error) {
