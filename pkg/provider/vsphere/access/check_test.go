@@ -120,13 +120,13 @@ func TestCheck_ReportsObjectsThatZonesMustSpecify(t *testing.T) {
 	}
 	r, out := check(placement.Options{})
 	for _, want := range []string{
-		"note: describe Zones: several resource pools were found: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_C1/Resources, /DC0/host/DC0_H0/Resources\n",
+		"note: describe Zones: several resource pools were found: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_C1/Resources\n",
 		"note: describe Zones: several datastores were found: /DC0/datastore/DC0_C1_DS, /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1\n",
-		"note: describe Zones: several networks were found: /DC0/network/DC0_DVPG0, /DC0/network/VM Network\n",
+		"note: describe Zones: several networks were found: /DC0/network/DC0_DVPG0, /DC0/network/VM Network, /DC0/network/opaque-0, /DC0/network/segment-0, /DC0/network/segment-0-on-DVS0\n",
 		"\ndatastore /DC0/datastore/LocalDS_1: ok\n",
 	} {
 		if !strings.Contains(out, want) {
-			t.Errorf("the report lacks %q", want)
+			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
 	}
 	if !r.OK() || strings.Contains(out, "specify one") {

@@ -33,8 +33,8 @@ func TestListVisible_ListsDatastoresAndLibraries(t *testing.T) {
 		t.Errorf("%d datastores:\n%s", all, out.String())
 	}
 	for _, want := range []string{
-		`(?m)^clusters and stand-alone hosts visible to the account: 2 `,
-		`(?m)^  DC0_C0: DRS is enabled \(\w+\), hosts: 3 with VMware ESXi [0-9.]+$`, `(?m)^  DC0_H0: stand-alone host, hosts: 1 with VMware ESXi [0-9.]+$`,
+		`(?m)^clusters and stand-alone hosts visible to the account: 1 `,
+		`(?m)^  DC0_C0: DRS is enabled, hosts: 3 with VMware ESXi [0-9.]+$`,
 		`(?m)^  LocalDS_0: [0-9.]+ GiB of [0-9.]+ GiB free, missing privilege Datastore.AllocateSpace$`,
 		`(?m)^  LocalDS_1: [0-9.]+ GiB of [0-9.]+ GiB free, usable$`,
 		`(?m)^content libraries visible to the account: [1-9]`, `(?m)^  slipway: [1-9][0-9]* items, local$`,
@@ -50,14 +50,14 @@ func TestListVisible_ListsDatastoresAndLibraries(t *testing.T) {
 
 func TestVisible_PrintsALimitedNumberOfLines(t *testing.T) {
 	seen := Visible{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
-	seen.Clusters = []Cluster{{Name: "a", Hosts: map[string]int{"ESXi 8.0.3": 2, "ESXi 7.0.3": 1}}, {Name: "b", DRS: true}}
+	seen.Clusters = []Cluster{{Name: "a", Hosts: map[string]int{"ESXi 8.0.3": 2, "ESXi 7.0.3": 1}}, {Name: "b", DRS: true, Automation: "manual"}, {Name: "c", Standalone: true, Hosts: map[string]int{"unknown version": 1}}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
 	}
 	var out strings.Builder
 	seen.Print(&out)
-	want := "clusters and stand-alone hosts visible to the account: 2 (minimum version of hosts: any that this vCenter supports)\n" +
-		"  a: DRS is not enabled, hosts: 1 with ESXi 7.0.3, 2 with ESXi 8.0.3\n  b: DRS is enabled, hosts: none\ndatastores visible to the account: 12 (9 usable for virtual machines)\n"
+	want := "clusters and stand-alone hosts visible to the account: 3 (minimum version of hosts: any that this vCenter supports)\n" +
+		"  a: DRS is not enabled, hosts: 1 with ESXi 7.0.3, 2 with ESXi 8.0.3\n  b: DRS is enabled (manual), hosts: none\n  c: stand-alone host, hosts: 1 with unknown version\ndatastores visible to the account: 12 (9 usable for virtual machines)\n"
 	for i := range 9 {
 		want += fmt.Sprintf("  ds-%02d: 0.5 GiB of 1.0 GiB free, usable\n", i)
 	}
