@@ -73,7 +73,7 @@ var Groups = []Group{
 		{"Machines", "objects reconciled concurrently", "machine-concurrency", "16", depth, "controller/TestController_RunReturnsAfterItsWorkersAndDropsTheBacklog",
 			"", "controller/cluster/machine/New"},
 		{"Machines that MachineSets create in a minute", "Machines in a namespace, after 100 in quick succession", "machine-creations-per-minute", "30", reconciles, "controller/cluster/machineset/TestCreationLimits_LimitTheCreationsOfANamespace",
-			"", "controller/cluster/machineset/creationLimits.wait"},
+			"", "controller/cluster/machineset/creationLimits.take"},
 		{"Machines that MachineSets create", "Machines in a namespace, 8 MachineSets concurrently; none while the store is 95 % full", "max-machines-per-namespace", "1000", reconciles, "test/integration/TestMachines_OfANamespaceAreLimitedForUsersAndSets",
 			"", "controller/cluster/machineset/New"},
 		{"Clusters, MachineDeployments, MachineHealthChecks, SlipwayClusters", "4 objects of each kind concurrently", "", "", depth, "controller/TestController_RunReturnsAfterItsWorkersAndDropsTheBacklog",
