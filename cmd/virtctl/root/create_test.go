@@ -120,17 +120,17 @@ func TestCreate_FindsTheKindOfTheImage(t *testing.T) {
 	cluster := vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon-5"}}
 	own := vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon-5", Namespace: "dev"}}
 	for name, tc := range map[string]struct {
-		server      clitest.APIServer
+		server      *clitest.APIServer
 		image, want string
 	}{
-		"only in the cluster":     {clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}}, "photon-5", "  image:\n    kind: ClusterVirtualMachineImage\n    name: photon-5\n"},
-		"also in the namespace":   {clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}, Images: []vmv1alpha1.VirtualMachineImage{own}}, "photon-5", "  image:\n    name: photon-5\n"},
-		"in neither":              {clitest.APIServer{}, "photon-5", "  image:\n    name: photon-5\n"},
-		"with a kind":             {clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}}, "VirtualMachineImage/photon-5", "  image:\n    kind: VirtualMachineImage\n    name: photon-5\n"},
-		"in a cluster without us": {clitest.APIServer{Absent: true}, "photon-5", "  image:\n    name: photon-5\n"},
+		"only in the cluster":     {&clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}}, "photon-5", "  image:\n    kind: ClusterVirtualMachineImage\n    name: photon-5\n"},
+		"also in the namespace":   {&clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}, Images: []vmv1alpha1.VirtualMachineImage{own}}, "photon-5", "  image:\n    name: photon-5\n"},
+		"in neither":              {&clitest.APIServer{}, "photon-5", "  image:\n    name: photon-5\n"},
+		"with a kind":             {&clitest.APIServer{ClusterImages: []vmv1alpha1.ClusterVirtualMachineImage{cluster}}, "VirtualMachineImage/photon-5", "  image:\n    kind: VirtualMachineImage\n    name: photon-5\n"},
+		"in a cluster without us": {&clitest.APIServer{Absent: true}, "photon-5", "  image:\n    name: photon-5\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, errOut := run(t, &tc.server, "create", "vm", "--name=a", "--class=c", "--image="+tc.image)
+			code, out, errOut := run(t, tc.server, "create", "vm", "--name=a", "--class=c", "--image="+tc.image)
 			if code != 0 || errOut != "" || !strings.Contains(out, tc.want) {
 				t.Errorf("exit code %d, error %q, output without %q:\n%s", code, errOut, tc.want, out)
 			}
