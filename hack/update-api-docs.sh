@@ -6,5 +6,5 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-mkdir -p docs
+mkdir -p docs/reference
 go run ./hack/api-docs pkg/apis/{vm,instancetype,cluster}/v1alpha1 >docs/reference/api.md

@@ -191,7 +191,7 @@ func (e *Engine) Changed(name types.NamespacedName) {
 // Blocked implements driver.Sink.
 func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.VirtualMachineKey(name)) }
 
-// Read implements driver.Sink. After a complete read an outage has ended.
+// ReadComplete implements driver.Sink. After a complete read an outage has ended.
 func (e *Engine) ReadComplete() {
 	e.ObserveConnection(nil, 0)
 	e.wakeWaiting()

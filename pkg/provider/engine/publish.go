@@ -56,7 +56,7 @@ func (p *reconciliation) publish(s driver.Observed, pub *provider.PublishRequest
 	})
 }
 
-// Withdraw implements provider.Publisher.
+// CancelPublication implements provider.Publisher.
 func (e *Engine) CancelPublication(ctx context.Context, pub *provider.PublishRequest) error {
 	key, source := pub.Key(), provider.VirtualMachineKey(pub.Source)
 	own := e.stateOf(key, pub.UID)

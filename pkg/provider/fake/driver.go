@@ -112,7 +112,7 @@ func (d *Driver) Healthy(context.Context) error {
 // Starting implements driver.Driver. There is no first read.
 func (d *Driver) Starting() bool { return false }
 
-// Synced implements driver.Driver.
+// IsCurrent implements driver.Driver.
 func (d *Driver) IsCurrent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -232,7 +232,7 @@ func (d *Driver) RemoveLeftovers(driver.Identity) driver.Operation {
 	return op
 }
 
-// Withdraw implements driver.Driver.
+// CancelPublication implements driver.Driver.
 func (d *Driver) CancelPublication(provider.PublishRequest) driver.Operation {
 	return d.operation(driver.KindWithdraw, func() error { return nil })
 }

@@ -172,7 +172,7 @@ func (d *Driver) LastStreamResponse() time.Time { return d.inventory.LastAnswer(
 // Starting implements driver.Driver.
 func (d *Driver) Starting() bool { return d.inventory.Starting() }
 
-// Synced implements driver.Driver.
+// IsCurrent implements driver.Driver.
 func (d *Driver) IsCurrent() bool { return d.inventory.Synced() }
 
 // CountOwned implements driver.Driver.
@@ -273,7 +273,7 @@ func (d *Driver) Create(w *driver.Desired, checked func(driver.Report)) driver.O
 	}}
 }
 
-// Withdraw implements driver.Driver.
+// CancelPublication implements driver.Driver.
 func (d *Driver) CancelPublication(pub provider.PublishRequest) driver.Operation {
 	return driver.Operation{Kind: driver.KindWithdraw, Run: func(ctx context.Context) error { return d.publisher.Withdraw(ctx, &pub) }}
 }

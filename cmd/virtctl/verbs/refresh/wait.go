@@ -5,7 +5,6 @@ package refresh
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,9 +26,6 @@ type pending struct {
 }
 
 func (p *pending) name() string { return fmt.Sprintf("virtualmachine %s/%s", p.Namespace, p.Name) }
-
-// errStopped ends a wait when all remaining virtual machines have failed.
-var errStopped = errors.New("nothing to wait for")
 
 // waitForCaptures waits until the statuses of all virtual machines have the revisions that the refreshes announced, and
 // shows progress. Many virtual machines of a namespace are read by one list.
