@@ -34,8 +34,8 @@ func TestPriority_DashboardHasANameForEachValue(t *testing.T) {
 	}
 	want := map[int]string{
 		PriorityCreating: "Not created yet", PriorityPowerStateChange: "Power change", PriorityDeleting: "Deletion",
-		PriorityWaitingForIP: "Waits for an address", PriorityWaitingForDiskPromo: "Disk promotion",
-		controller.PriorityDefaultCreate: "First look", controller.PriorityDefaultUpdate: "Update",
+		PriorityWaitingForIP: "Waiting for an address", PriorityWaitingForDiskPromo: "Disk promotion",
+		controller.PriorityDefaultCreate: "First reconcile", controller.PriorityDefaultUpdate: "Update",
 		controller.PriorityDefaultDelete: "Delete event", controller.PriorityDefaultGeneric: "Resync",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
