@@ -85,7 +85,7 @@ func TestValidatePreferenceSpec_ChecksValues(t *testing.T) {
 		{"a requirement of 0 vCPUs is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{CPU: &itv1alpha1.CPUPreferenceRequirement{}}}, []string{"FieldValueRequired spec.requirements.cpu.guest"}},
 		{"a requirement of 0 memory is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{Memory: &itv1alpha1.MemoryPreferenceRequirement{}}}, []string{"FieldValueInvalid spec.requirements.memory.guest"}},
 		{"a requirement of 1Gi is accepted", spec{Requirements: &itv1alpha1.PreferenceRequirements{Memory: &itv1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("1Gi")}}}, nil},
-		{"F109 an empty architecture is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
+		{"F109 an empty architecture is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueInvalid spec.requirements.architecture"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs := validation.ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))

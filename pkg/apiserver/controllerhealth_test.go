@@ -14,9 +14,9 @@ import (
 )
 
 func TestControllerHealth_FollowsTheControllersOfThisReplica(t *testing.T) {
-	synced, session, running := false, errors.New("no session"), false
-	var ask map[string]func(context.Context) error
-	h := &ControllerHealth{Running: func() bool { return running }, Synced: func() bool { return synced }, Sessions: func() (map[string]func(context.Context) error, bool) { return ask, ask != nil }}
+	synced, sessionErr, running := false, errors.New("no session"), false
+	var sessionChecks map[string]func(context.Context) error
+	h := &ControllerHealth{Running: func() bool { return running }, Synced: func() bool { return synced }, Sessions: func() (map[string]func(context.Context) error, bool) { return sessionChecks, sessionChecks != nil }}
 	request := httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil)
 	check := func(when string, want map[string]bool) {
 		t.Helper()
@@ -29,14 +29,14 @@ func TestControllerHealth_FollowsTheControllersOfThisReplica(t *testing.T) {
 	check("nothing started", map[string]bool{"informers": true, "vcenter-session": true})
 	running = true
 	check("started", map[string]bool{})
-	ask = map[string]func(context.Context) error{}
+	sessionChecks = map[string]func(context.Context) error{}
 	check("no vCenter of this replica", map[string]bool{"vcenter-session": true})
-	ask["vc-1"] = func(context.Context) error { return nil }
-	ask["vc-2"] = func(context.Context) error { return session }
-	check("vCenters described", map[string]bool{})
+	sessionChecks["vc-1"] = func(context.Context) error { return nil }
+	sessionChecks["vc-2"] = func(context.Context) error { return sessionErr }
+	check("vCenters configured", map[string]bool{})
 	synced = true
 	check("synced", map[string]bool{"informers": true})
-	session = nil
+	sessionErr = nil
 	check("logged in", map[string]bool{"informers": true, "vcenter-session": true})
 }
 
@@ -52,10 +52,10 @@ func TestControllerHealth_FailsForASilentVCenter(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		ask := map[string]func(context.Context) error{
+		sessionChecks := map[string]func(context.Context) error{
 			"vc-1": silent, "vc-2": silent, "vc-3": func(context.Context) error { return nil },
 		}
-		h := &ControllerHealth{Running: func() bool { return true }, Sessions: func() (map[string]func(context.Context) error, bool) { return ask, true }}
+		h := &ControllerHealth{Running: func() bool { return true }, Sessions: func() (map[string]func(context.Context) error, bool) { return sessionChecks, true }}
 		began := time.Now()
 		err := h.checkVCenter(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
 		for _, want := range []string{"vCenter vc-1 did not answer within", "vCenter vc-2 did not answer within"} {

@@ -18,5 +18,5 @@ func BuildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handle
 	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
 	})
-	return withReviewFailures(genericapiserver.DefaultBuildHandlerChain(withChecks(withoutCopies(withAgent)), c))
+	return withReviewFailures(genericapiserver.DefaultBuildHandlerChain(withChecks(withNoStore(withAgent)), c))
 }

@@ -18,8 +18,8 @@ import (
 // its console.
 var consoleSubresources = map[string]bool{"console": true, "screenshot": true}
 
-// withoutCopies forbids caches between client and server to store responses about consoles.
-func withoutCopies(next http.Handler) http.Handler {
+// withNoStore forbids caches between client and server to store responses about consoles.
+func withNoStore(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(r.Context())
 		if ok && info.APIGroup == vmv1alpha1.GroupName && info.Resource == "virtualmachines" && consoleSubresources[info.Subresource] {

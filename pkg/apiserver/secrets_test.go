@@ -49,7 +49,7 @@ func TestConsoleResponses_AreNotCached(t *testing.T) {
 			APIGroup: "vm.slipway.dev", Resource: "virtualmachines", Subresource: subresource,
 		}), http.MethodGet, "/", nil)
 		w := httptest.NewRecorder()
-		withoutCopies(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		withNoStore(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
 		if got := w.Header().Get("Cache-Control"); got != want {
 			t.Errorf("subresource %q: Cache-Control is %q, want %q", subresource, got, want)
 		}

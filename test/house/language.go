@@ -61,9 +61,9 @@ var banned = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(all, "|") + `)\b`)
 }()
 
-// dialect returns the banned phrases in the comments and string literals of a file, each with its replacement. A literal without
-// a space is a name.
-func (s source) dialect() (found []string) {
+// bannedPhrases returns the banned phrases in the comments and string literals of a file, each with its replacement. A
+// literal without a space is a name.
+func (s source) bannedPhrases() (found []string) {
 	check := func(pos token.Pos, text string) {
 		for _, match := range banned.FindAllString(strings.ToLower(strings.Join(strings.Fields(text), " ")), -1) {
 			found = append(found, fmt.Sprintf("%s: %q; write: %s", s.at(pos), match, replacement(match)))

@@ -147,7 +147,7 @@ var Groups = []Group{
 		{"start and stop of the controllers", "each controller once", "", "", "slipway_controller_active_workers", "cmd/slipway-apiserver/app/TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes",
 			"The number of controllers is fixed.", "cmd/slipway-apiserver/app/runner.hook cmd/slipway-apiserver/app/controllers.run"},
 		{"memory after the start", "checked every 10 s", "gc-percent", "100", "", "cmd/slipway-apiserver/app/TestHeap_SmallOneGrowsFurtherAfterTheStart",
-			"It reads one number.", "cmd/slipway-apiserver/app/tendMemory"},
+			"It reads one number.", "cmd/slipway-apiserver/app/manageMemory"},
 	}},
 	{"Store", []Limit{
 		{"check whether etcd answers", "every second, one at a time, 3 s", "", "", "", "apiserver/TestStoreHealth_RejectsRequestsWhileEtcdIsSilent",

@@ -86,7 +86,7 @@ func TestImageCache_CopiesANewVersionAndKeepsTheOldOneWhileUsed(t *testing.T) {
 	}
 	w.destroy("old")
 	simulated.Eventually(t, "the old copies are deleted, and the new ones are not", func() bool {
-		left := prefixed(w.directories("LocalDS_0"))
+		left := datastorePaths(w.directories("LocalDS_0"))
 		return len(left) == 1 && left[0] == now.Directory+"/"
 	})
 	if broken := w.broken(); len(broken) != 0 {
@@ -167,7 +167,7 @@ func TestImageCache_HasCopiesForEachVCenter(t *testing.T) {
 		if l.VCenter == "b" {
 			in = b
 		}
-		if got := prefixed(in.directories("LocalDS_0")); len(got) != 1 || got[0] != l.Directory+"/" {
+		if got := datastorePaths(in.directories("LocalDS_0")); len(got) != 1 || got[0] != l.Directory+"/" {
 			t.Errorf("VCenter %s has the directories %q, want %s", l.VCenter, got, l.Directory)
 		}
 	}
@@ -177,7 +177,7 @@ func TestImageCache_HasCopiesForEachVCenter(t *testing.T) {
 	}
 	simulated.Eventually(t, "VCenter b has no copies", func() bool { return len(b.below("LocalDS_0")) == 0 })
 	c = w.until("photon", "has one location", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return len(c.Status.Locations) == 1 && ready(c) })
-	if got := prefixed(w.directories("LocalDS_0")); len(got) != 1 || got[0] != c.Status.Locations[0].Directory+"/" {
+	if got := datastorePaths(w.directories("LocalDS_0")); len(got) != 1 || got[0] != c.Status.Locations[0].Directory+"/" {
 		t.Errorf("the default VCenter has the directories %q, want %s", got, c.Status.Locations[0].Directory)
 	}
 }

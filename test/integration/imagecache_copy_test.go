@@ -37,7 +37,7 @@ func TestImageCache_CopiesAnImageAndDeletesItWithTheCache(t *testing.T) {
 	if l.Progress != 100 || len(l.Files) != 1 || l.DatastoreID == "" || l.ItemID == "" || l.ContentVersion == "" || l.ContentSize == nil {
 		t.Errorf("location %+v is not complete", l)
 	}
-	if diff := cmp.Diff([]string{l.Directory + "/"}, prefixed(w.directories("LocalDS_0"))); diff != "" {
+	if diff := cmp.Diff([]string{l.Directory + "/"}, datastorePaths(w.directories("LocalDS_0"))); diff != "" {
 		t.Errorf("directories (-want +got):\n%s", diff)
 	}
 	for _, kind := range []string{vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionOVFReady, vmv1alpha1.ConditionFilesReady} {

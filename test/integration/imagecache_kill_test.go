@@ -49,7 +49,7 @@ func (w *world) settled() {
 			}
 		}
 		slices.Sort(want)
-		have = prefixed(w.directories("LocalDS_0"))
+		have = datastorePaths(w.directories("LocalDS_0"))
 		slices.Sort(have)
 		return slices.Equal(want, have)
 	})

@@ -94,7 +94,7 @@ func TestImageCache_KeepsCopiesOfAnotherServer(t *testing.T) {
 	w.delete("photon")
 	w.awaitDeleted("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {
-		left := prefixed(w.directories("LocalDS_0"))
+		left := datastorePaths(w.directories("LocalDS_0"))
 		return len(left) == 1 && left[0] == theirs+"/"
 	})
 }

@@ -256,8 +256,8 @@ func isTrue(c *vmv1alpha1.VirtualMachineImageCache, kind string) bool {
 	return conditions.IsTrue(c.Status.Conditions, kind)
 }
 
-// prefixed converts paths in LocalDS_0 to datastore paths.
-func prefixed(paths []string) (out []string) {
+// datastorePaths converts paths in LocalDS_0 to datastore paths.
+func datastorePaths(paths []string) (out []string) {
 	for _, p := range paths {
 		out = append(out, "[LocalDS_0] "+p)
 	}

@@ -22,18 +22,18 @@ func paused() Condition {
 func deleting(reasons ...Reason) Condition {
 	return Condition{Type: "Deleting", Normal: isFalse, Means: "The stage of a deletion.",
 		Reasons: append([]Reason{
-			{isFalse, "NotDeleting", "The object is not deleted.", nothing},
-			{isTrue, "Paused", "The object is deleted, and paused: nothing is done for it.", "Unpause the Cluster, or remove the annotation."},
+			{isFalse, "NotDeleting", "The object is not being deleted.", nothing},
+			{isTrue, "Paused", "The object is being deleted and is paused: nothing is done for it.", "Unpause the Cluster, or remove the annotation."},
 		}, reasons...)}
 }
 
 // mirrored are the reasons of a condition that copies Ready of another object.
 func mirrored(of string) []Reason {
 	return []Reason{
-		{isTrue, "Ready", "The " + of + " object is Ready, or reports that it is done and has no condition Ready.", nothing},
-		{isFalse, "NotReady", "The " + of + " object is not done, or gives no reason why it is not Ready.", "See the " + of + " object."},
+		{isTrue, "Ready", "The " + of + " object is Ready, or has no condition Ready and was provisioned according to `status.initialization`.", nothing},
+		{isFalse, "NotReady", "The " + of + " object is not provisioned yet according to `status.initialization`, or gives no reason why it is not Ready.", "See the " + of + " object."},
 		{isFalse, "ObjectDoesNotExist", "The " + of + " object does not exist.", "Create it, or correct the reference."},
-		{isFalse, "ObjectDeleted", "The " + of + " object was deleted.", "Delete the owner too; a set creates another one."},
+		{isFalse, "ObjectDeleted", "The " + of + " object was deleted.", "Delete the owner too; a MachineSet creates another one."},
 		{isFalse, "ObjectControlledByAnother", "The " + of + " object has another controller.", "Name another object, or remove the other owner reference."},
 		{isFalse, "TooManyWrites", "The " + of + " object was changed back many times.", "Find the client that changes it back, and stop it."},
 		{isUnknown, "InternalError", "The " + of + " object could not be read.", internal},
@@ -65,7 +65,7 @@ var scaling = []Condition{
 	{Type: "MachinesUpToDate", Normal: isTrue, Means: "All Machines match their template.",
 		Reasons: []Reason{
 			{isTrue, "UpToDate", "All Machines are up to date.", nothing},
-			{isTrue, "NoReplicas", "There are no Machines of a MachineDeployment.", nothing},
+			{isTrue, "NoReplicas", "No Machine belongs to a MachineDeployment.", nothing},
 			{isFalse, "NotUpToDate", "Machines have an older template or version.", "Nothing, unless the rollout is paused or its strategy is OnDelete."},
 			{isUnknown, "UpToDateUnknown", "It is not known whether some Machines are up to date.", seeMachines},
 		}},
@@ -81,8 +81,8 @@ var scaling = []Condition{
 // nodeWaits are the reasons of a Node that could not be inspected.
 var nodeWaits = []Reason{
 	{isUnknown, "NodeAmbiguous", "Several Nodes have the provider ID of the Machine; the message names them.", "Delete the Nodes that are not the Machine's."},
-	{isFalse, "NodeDeleted", "The Node of the Machine was deleted.", "Delete the Machine; a set creates another one."},
-	{isUnknown, "NodeDoesNotExist", "The Machine is deleted and has no Node.", nothing},
+	{isFalse, "NodeDeleted", "The Node of the Machine was deleted.", "Delete the Machine; a MachineSet creates another one."},
+	{isUnknown, "NodeDoesNotExist", "The Machine is being deleted and has no Node.", nothing},
 	{isUnknown, "InspectionFailed", "There is no Node yet; the message reports what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
 	{isUnknown, "ConnectionDown", "The API of the workload cluster does not answer.", "See the condition RemoteConnectionProbe of the Cluster."},
 	{isUnknown, "InternalError", "The Node could not be read.", internal},
@@ -93,11 +93,11 @@ var clusterKinds = []Kind{
 		{Type: "Available", Normal: isTrue, Means: "The infrastructure is ready, and the API of the cluster was initialized and answers.",
 			Reasons: []Reason{
 				{isTrue, "Available", "The cluster can be used.", nothing},
-				{isFalse, "NotAvailable", "Other conditions are not True, or the Cluster is deleted; the message lists them.", "See the conditions that the message names."},
+				{isFalse, "NotAvailable", "Other conditions are not True, or the Cluster is being deleted; the message lists them.", "See the conditions that the message names."},
 			}},
-		{Type: "Reconciling", Means: "The Cluster is not available.", Absent: "The Cluster is available or is deleted.",
+		{Type: "Reconciling", Means: "The Cluster is not available.", Absent: "The Cluster is available or is being deleted.",
 			Copies: []Copy{{Of: "Cluster Available", From: isFalse, To: isTrue}}},
-		{Type: "InfrastructureReady", Normal: isTrue, Means: "Ready of the infrastructure object.",
+		{Type: "InfrastructureReady", Normal: isTrue, Means: "Copies the condition Ready of the infrastructure object.",
 			Reasons: mirrored("infrastructure"), Other: "The reason comes from the condition Ready of the infrastructure object."},
 		{Type: "ControlPlaneInitialized", Normal: isTrue, Means: "The API of the cluster has answered once, or the control plane object reports it.",
 			Reasons: []Reason{
@@ -142,10 +142,10 @@ var clusterKinds = []Kind{
 					{isFalse, "NotUpToDate", "The template has changed; the message lists the differences.", "Nothing; the rollout replaces the Machine."},
 					{isFalse, "Updating", "The Machine is updated in place, or its kubelet has another version.", nothing},
 				}},
-			{Type: "BootstrapConfigReady", Normal: isTrue, Means: "Ready of the bootstrap object.",
+			{Type: "BootstrapConfigReady", Normal: isTrue, Means: "Copies the condition Ready of the bootstrap object.",
 				Reasons: append([]Reason{{isTrue, "DataSecretProvided", "`spec.bootstrap.dataSecretName` is set by the user.", nothing}}, mirrored("bootstrap")...),
 				Other:   "The reason comes from the condition Ready, or from `status.failureReason`, of the bootstrap object."},
-			{Type: "InfrastructureReady", Normal: isTrue, Means: "Ready of the infrastructure object. For a VirtualMachine the reasons are those of [its condition Ready](#virtualmachine-ready).",
+			{Type: "InfrastructureReady", Normal: isTrue, Means: "Copies the condition Ready of the infrastructure object. For a VirtualMachine the reasons are those of [its condition Ready](#virtualmachine-ready).",
 				Reasons: mirrored("infrastructure"), Other: "The reason comes from the condition Ready, or from `status.failureReason`, of the infrastructure object."},
 			{Type: "NodeHealthy", Normal: isTrue, Means: "The Node is Ready and reports no pressure on memory, disks or process IDs.",
 				Reasons: append([]Reason{
@@ -171,12 +171,12 @@ var clusterKinds = []Kind{
 			{Type: "OwnerRemediated", Means: "The owner of the unhealthy Machine is requested to replace it.", Absent: "The Machine needs no replacement.",
 				Reasons: []Reason{
 					{isFalse, "WaitingForRemediation", "The owner has not decided yet.", "If it stays, replace the Machine manually: its owner does not."},
-					{isFalse, "MachineDeleting", "The Machine is being deleted, and a set creates another one.", nothing},
+					{isFalse, "MachineDeleting", "The Machine is being deleted, and a MachineSet creates another one.", nothing},
 					{isFalse, "RemediationDeferred", "Other Machines are replaced first (`spec.remediation.maxInFlight`).", nothing},
 					{isFalse, "CannotBeRemediated", "A rollout removes the Machine.", nothing},
 				},
 				Other: "The reason comes from the owner, for example a control plane object."},
-			{Type: "ExternallyRemediated", Means: "An object of `spec.remediation.templateRef` of the MachineHealthCheck is to repair the Machine.", Absent: "The Machine needs no repair.",
+			{Type: "ExternallyRemediated", Means: "An object that is created from `spec.remediation.templateRef` of the MachineHealthCheck repairs the Machine.", Absent: "The Machine needs no repair.",
 				Reasons: []Reason{
 					{isFalse, "WaitingForRemediation", "The request exists, and its controller has not finished.", "If it stays, see the request, which has the name of the Machine."},
 					{isFalse, "RemediationTemplateNotFound", "The template could not be read.", "Create it, or correct `spec.remediation.templateRef`."},
@@ -210,7 +210,7 @@ var clusterKinds = []Kind{
 		{Type: "Available", Normal: isTrue, Means: "At most `maxUnavailable` replicas are not available.",
 			Reasons: []Reason{
 				{isTrue, "Available", "Enough replicas are available.", nothing},
-				{isFalse, "NotAvailable", "Too few replicas are available, or the object is deleted.", seeMachines},
+				{isFalse, "NotAvailable", "Too few replicas are available, or the object is being deleted.", seeMachines},
 			}},
 		{Type: "Reconciling", Means: "A rollout or a scaling is not finished, or replicas are not available.", Absent: "All replicas are up to date and available.",
 			Reasons: []Reason{{isTrue, "NotAvailable", "Replicas are not available yet; the message counts them.", seeMachines}},

@@ -5,7 +5,7 @@ package reasons
 
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 
-var inUse = Condition{Type: "Deleting", Means: "The object is deleted and cannot be removed yet.", Absent: "The object is not deleted.",
+var inUse = Condition{Type: "Deleting", Means: "The object is being deleted and cannot be removed yet.", Absent: "The object is not being deleted.",
 	Reasons: []Reason{{isTrue, "InUse", "Other objects need it; the message names them.", "Delete or move them first."}}}
 
 // notConnected are the reasons of a vCenter that cannot be used.

@@ -12,16 +12,16 @@ var snapshotWaits = []Reason{
 	{isFalse, "SourceBusy", "Another operation of the VM runs.", nothing},
 	{isFalse, "TooManyOperations", "Other snapshots take precedence.", nothing},
 	{isFalse, "NotReady", "The VM cannot be read, or is not created.", "See the conditions of the VirtualMachine."},
-	{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
+	{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the advanced setting `slipway.paused` of the VM in vSphere."},
 	{isFalse, "UnknownState", "vSphere could not be read.", connect},
 	{isFalse, "NotFound", "The VM does not exist, is being deleted, is not in vSphere, or is another one of the same name.", "Delete the snapshot, or create it for an existing VM."},
-	{isFalse, "Invalid", "vSphere does not take such a snapshot, or the VM's object is too large for a record.", "Change the snapshot or the VM as the message describes."},
+	{isFalse, "Invalid", "vSphere does not take such a snapshot, or the VirtualMachine is too large to be stored with the snapshot.", "Change the snapshot or the VM as the message describes."},
 	{isFalse, "Error", "vSphere refused the snapshot, or its removal.", retried},
 	{isFalse, "Deleting", "The snapshot is being removed.", nothing},
 }
 
-// inState are the reasons of a power state that is being changed.
-var inState = []Reason{
+// changingState are the reasons while a power state is being changed.
+var changingState = []Reason{
 	{isFalse, "PoweringOn", "Members are being powered on.", nothing},
 	{isFalse, "PoweringOff", "Members are being powered off.", nothing},
 	{isFalse, "Suspending", "Members are being suspended.", nothing},
@@ -37,17 +37,18 @@ func groupLinked(what string) Condition {
 		}}
 }
 
-func ofOtherGroup(c Condition) Condition {
+// absentWithoutGroup returns c as a condition that is absent while spec.groupName is not set.
+func absentWithoutGroup(c Condition) Condition {
 	c.Absent = "`spec.groupName` is not set."
 	return c
 }
 
 var groupPower = append([]Reason{
-	met("All members have the power state of the group, or their own."),
+	met("All members have the power state of the group, or the one in their own `spec.powerState`."),
 	{isFalse, "Delayed", "A step waits for its delay; the message gives the time.", nothing},
 	{isFalse, "WaitingForMembers", "A step waits for the members of the step before it.", "If it stays, see the members that the message names."},
-	{isFalse, "NotReady", "Members do not have their own power state.", "See the members that the message names."},
-}, inState...)
+	{isFalse, "NotReady", "Members with their own `spec.powerState` have not reached it.", "See the members that the message names."},
+}, changingState...)
 
 var snapshotKinds = []Kind{
 	{Names: []string{"VirtualMachineSnapshot"}, Group: vmv1alpha1.SchemeGroupVersion, Conditions: []Condition{
@@ -66,11 +67,11 @@ var snapshotKinds = []Kind{
 				{isFalse, "NotReady", "Members are not Ready.", "See the members that the message names."},
 			},
 			Copies: []Copy{{Of: "VirtualMachineGroup PowerStateSynced", From: isFalse}}},
-		{Type: "PowerStateSynced", Normal: isTrue, Means: "All members have the power state of the group, or their own.", Reasons: groupPower},
-		ofOtherGroup(groupLinked("The group and the group that `spec.groupName` names")),
+		{Type: "PowerStateSynced", Normal: isTrue, Means: "All members have the power state of the group, or the one in their own `spec.powerState`.", Reasons: groupPower},
+		absentWithoutGroup(groupLinked("The group and the group that `spec.groupName` names")),
 	}},
 	{Names: []string{"VirtualMachineGroup"}, List: "members", Group: vmv1alpha1.SchemeGroupVersion, Conditions: []Condition{
-		{Type: "Ready", Normal: isTrue, Means: "Ready of the member, as True or False.", Absent: "The member has no condition Ready, or GroupLinked is not True.",
+		{Type: "Ready", Normal: isTrue, Means: "Copies the condition Ready of the member; Unknown becomes False.", Absent: "The member has no condition Ready, or GroupLinked is not True.",
 			Reasons: []Reason{
 				{isFalse, "Deleting", "The member is being deleted.", nothing},
 				{isFalse, "UnknownState", "vCenter cannot reach or read the member.", connect},
@@ -80,11 +81,11 @@ var snapshotKinds = []Kind{
 				{Of: "VirtualMachine Ready", From: isTrue}, {Of: "VirtualMachine Ready", From: isFalse}, {Of: "VirtualMachine Ready", From: isUnknown, To: isFalse},
 				{Of: "VirtualMachineGroup Ready"},
 			}},
-		{Type: "PowerStateSynced", Normal: isTrue, Means: "The member has the power state of the group, or its own.", Absent: "GroupLinked is not True.",
+		{Type: "PowerStateSynced", Normal: isTrue, Means: "The member has the power state of the group, or the one in its own `spec.powerState`.", Absent: "GroupLinked is not True.",
 			Reasons: append([]Reason{
 				met("The member has the power state."),
 				{isFalse, "Pending", "The step of the member has not begun.", nothing},
-			}, inState...)},
+			}, changingState...)},
 		groupLinked("Group and member"),
 	}},
 	{Names: []string{"VirtualMachinePublishRequest"}, Group: vmv1alpha1.SchemeGroupVersion, Conditions: []Condition{
@@ -98,7 +99,7 @@ var snapshotKinds = []Kind{
 				met("The VM can be published."),
 				{isFalse, "NotFound", "The VM does not exist, is being deleted, or is not in vSphere.", "Create the VM, or correct the name."},
 				{isFalse, "NotReady", "The VM is not created, not powered off, or cannot be read.", "Power the VM off, or see its conditions."},
-				{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
+				{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the advanced setting `slipway.paused` of the VM in vSphere."},
 				{isFalse, "Invalid", "Disks of claims, a TPM or private values would be published with the VM.", "Publish a clone, or remove the parts that the message lists."},
 			}},
 		{Type: "TargetValid", Normal: isTrue, Means: "The content library accepts the item.",
@@ -132,7 +133,7 @@ var snapshotKinds = []Kind{
 			}},
 		{Type: "Reconciling", Means: "The request is not complete.", Absent: "The request is complete or Stalled.",
 			Copies: []Copy{{Of: "VirtualMachinePublishRequest Complete", From: isFalse, To: isTrue}}},
-		{Type: "Deleting", Means: "The request is deleted and cannot be removed yet.", Absent: "The request is not deleted.",
+		{Type: "Deleting", Means: "The request is being deleted and cannot be removed yet.", Absent: "The request is not being deleted.",
 			Reasons: []Reason{
 				{isTrue, "Publishing", "The running publication is ended first.", nothing},
 				{isTrue, "UnknownState", "No vCenter is connected.", connect},

@@ -17,7 +17,7 @@ var machineKinds = []Kind{
 	{Names: []string{"VirtualMachine"}, Group: vmv1alpha1.SchemeGroupVersion,
 		Conditions: append(append(vmSummary, vmPrerequisites...), append(vmState, vmReports...)...)},
 	{Names: []string{"VirtualMachineInstance"}, Group: vmv1alpha1.SchemeGroupVersion, Conditions: []Condition{
-		{Type: "Ready", Normal: isTrue, Means: "Ready of the VirtualMachine.", Copies: []Copy{{Of: "VirtualMachine Ready"}}},
+		{Type: "Ready", Normal: isTrue, Means: "Copies the condition Ready of the VirtualMachine.", Copies: []Copy{{Of: "VirtualMachine Ready"}}},
 		{Type: "GuestToolsReady", Normal: isTrue, Means: "GuestToolsReady of the VirtualMachine.", Copies: []Copy{{Of: "VirtualMachine GuestToolsReady"}}},
 	}},
 }
@@ -38,7 +38,7 @@ var vmSummary = []Condition{
 			{isFalse, "WaitingForTools", "VMware Tools does not run in the guest, and `spec.bootstrap.waitForTools` or the readiness probe requires it.",
 				"If it stays, install VMware Tools in the guest."},
 			{isFalse, "HeldByCheck", "An annotation holds the deletion back; the message names it.", "Remove the annotation when its owner has finished."},
-			{isFalse, "Paused", "The VM is paused, so its deletion waits; the message names the cause.", "Remove the annotation, unpause the Cluster, or remove the mark in vSphere."},
+			{isFalse, "Paused", "The VM is paused, so its deletion waits; the message names the cause.", "Remove the annotation, unpause the Cluster, or remove the advanced setting `slipway.paused` of the VM in vSphere."},
 			{isFalse, "Deleting", "The VM is being deleted; the message reports what the deletion waits for.", "Nothing, unless the message reports a cause to repair."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM; the status is that of an earlier time.", connect},
 			{isUnknown, "Unreachable", "The vCenter does not answer; the status is that of an earlier time.", connect},
@@ -67,7 +67,7 @@ var vmSummary = []Condition{
 	{Type: "Paused", Means: "Nothing is done for the VM.", Absent: "The VM is not paused.",
 		Reasons: []Reason{
 			{isTrue, "Paused", "The VM is paused by an annotation, by its Cluster or by an administrator in vSphere; the message names the cause.",
-				"Remove the annotation, unpause the Cluster, or remove the mark in vSphere."},
+				"Remove the annotation, unpause the Cluster, or remove the advanced setting `slipway.paused` of the VM in vSphere."},
 		}},
 	{Type: "Created", Normal: isTrue, Means: "The vSphere VM exists.",
 		Reasons: []Reason{
@@ -231,7 +231,7 @@ var vmState = []Condition{
 			{isFalse, "BackOff", "The VM was changed back several times, so the next attempt waits; the message gives the time.", "Find out what changes the power state, for example in the events of vSphere."},
 			{isFalse, "GuestShutdown", "The guest was shut down in an orderly way, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 			{isFalse, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
-			{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
+			{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the advanced setting `slipway.paused` of the VM in vSphere."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM.", connect},
 			{isUnknown, "Unreachable", "The vCenter does not answer.", connect},
 		}, held("The power operation")...)},

@@ -21,7 +21,7 @@ import (
 // watcher reports changes of the virtual machines in one namespace.
 type watcher struct {
 	lister listers.VirtualMachineNamespaceLister
-	// changed has a capacity of one, because the receiver checks the state of all objects.
+	// changed has a capacity of one: a receiver rereads the object, so one pending notification is enough.
 	changed chan struct{}
 }
 

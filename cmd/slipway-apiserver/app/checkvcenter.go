@@ -36,15 +36,15 @@ func checkVCenter(ctx context.Context, o *Options, out io.Writer) error {
 	if err := utilerrors.NewAggregate(o.VCenter.validate()); err != nil {
 		return err
 	}
-	host, err := o.secretReader()
+	management, err := o.secretReader()
 	if err != nil {
 		return err
 	}
-	config, err := o.VCenter.config(host)
+	config, err := o.VCenter.config(management)
 	if err != nil {
 		return err
 	}
-	zones, err := o.VCenter.checkedZones()
+	zones, err := o.VCenter.zonesToCheck()
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func checkVCenter(ctx context.Context, o *Options, out io.Writer) error {
 // maxZonesFile is the maximum size of the file of zones, in bytes.
 const maxZonesFile = 1 << 20
 
-// checkedZones returns the zones in the file.
-func (o *VCenterOptions) checkedZones() ([]vmv1alpha1.Zone, error) {
+// zonesToCheck returns the zones in the file of --check-vcenter-zones.
+func (o *VCenterOptions) zonesToCheck() ([]vmv1alpha1.Zone, error) {
 	if o.CheckZones == "" {
 		return nil, nil
 	}

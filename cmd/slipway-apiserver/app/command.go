@@ -43,7 +43,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 				return err
 			}
 			limitMemory(memlimit.FromCgroup)
-			collectGarbage(o.GCPercent)
+			setGCPercent(o.GCPercent)
 			server, err := New(ctx, o)
 			if err != nil && ctx.Err() != nil {
 				klog.FromContext(ctx).Info("Stopped before the API was served", "reason", err)

@@ -113,7 +113,7 @@ func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, o
 	if file == standard {
 		// The snapshot is written next to the data first, so that a slow reader does not keep the transaction open.
 		if err := a.Fits(ctx, dir); err != nil {
-			return fmt.Errorf("%w; \"virtctl backup\" or a file on another volume needs no space in the data directory", err)
+			return fmt.Errorf("%w; run \"virtctl backup\", or write the snapshot to a file on another volume", err)
 		}
 		return inTemporary(dir, func(file string) error {
 			if err := a.Save(ctx, file); err != nil {

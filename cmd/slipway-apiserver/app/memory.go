@@ -34,8 +34,8 @@ func limitMemory(limit memlimit.Provider) {
 // defaultGCPercent is Go's default.
 const defaultGCPercent = 100
 
-// collectGarbage sets the heap growth that triggers a collection, in percent. The variable GOGC takes precedence.
-func collectGarbage(percent int) {
+// setGCPercent sets the heap growth that triggers a collection, in percent. The variable GOGC takes precedence.
+func setGCPercent(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
@@ -55,10 +55,10 @@ const (
 	heapInterval = 10 * time.Second
 )
 
-// tendMemory returns unused memory to the system when the server has settled, because the runtime would retain the
+// manageMemory returns unused memory to the system when the server has settled, because the runtime would retain the
 // peak of the start. From then until ctx is done it lets a small heap grow to smallHeap, and larger heaps by
 // percent.
-func tendMemory(ctx context.Context, percent int) {
+func manageMemory(ctx context.Context, percent int) {
 	select {
 	case <-ctx.Done():
 		return

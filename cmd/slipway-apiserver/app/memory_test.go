@@ -72,7 +72,7 @@ func TestGarbageCollection_FollowsTheFlagUnlessTheEnvironmentIsSet(t *testing.T)
 	for env, want := range map[string]int{"": 40, "300": 100} {
 		t.Setenv("GOGC", env)
 		debug.SetGCPercent(100) // the value from the environment
-		collectGarbage(40)
+		setGCPercent(40)
 		if got := debug.SetGCPercent(100); got != want {
 			t.Errorf("GOGC=%q: the heap may grow by %d %%, want %d", env, got, want)
 		}
@@ -82,13 +82,13 @@ func TestGarbageCollection_FollowsTheFlagUnlessTheEnvironmentIsSet(t *testing.T)
 func TestHeap_SmallOneGrowsFurtherAfterTheStart(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
-	for env, follows := range map[string]bool{"": true, "300": false} {
+	for env, grows := range map[string]bool{"": true, "300": false} {
 		synctest.Test(t, func(t *testing.T) {
 			t.Setenv("GOGC", env)
 			debug.SetGCPercent(100)
-			runtime.GC() // so that the size of the heap is known, which is below that of a small one
+			runtime.GC() // so that the runtime knows the heap size, which is below smallHeap
 			ctx, cancel := context.WithCancel(t.Context())
-			go tendMemory(ctx, 100)
+			go manageMemory(ctx, 100)
 			time.Sleep(settled - time.Second)
 			synctest.Wait()
 			if got := debug.SetGCPercent(100); got != 100 {
@@ -96,8 +96,8 @@ func TestHeap_SmallOneGrowsFurtherAfterTheStart(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
-			if got := debug.SetGCPercent(100); (got > 100) != follows {
-				t.Errorf("GOGC=%q: the heap may grow by %d %%", env, got)
+			if got := debug.SetGCPercent(100); (got > 100) != grows {
+				t.Errorf("GOGC=%q: the heap may grow by %d %%, want more than 100 %%: %t", env, got, grows)
 			}
 			cancel()
 		})

@@ -80,8 +80,8 @@ type Options struct {
 	VMMetrics string
 	// GCPercent is how much the heap may grow, in percent, before garbage is collected.
 	GCPercent int
-	// Host, if not nil, replaces the management cluster for reads by subresources and admission checks. It has no
-	// flag; tests without a management cluster set it.
+	// Host, if not nil, is the client that replaces that of the management cluster for reads by subresources and
+	// admission checks. It has no flag; tests without a management cluster set it.
 	Host kubernetes.Interface
 }
 
@@ -169,7 +169,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	sets.FlagSet("metrics").StringVar(&o.VMMetrics, "vm-metrics", o.VMMetrics,
 		"Metrics per virtual machine: none, state, conditions (state and conditions) or usage (conditions and CPU and memory in use, read at most every 20 s).")
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
-		"Users who, like members of system:masters, may set .protected/ keys, adopt VMs, set BIOS UUIDs and remove the finalizer of a VirtualMachine.")
+		"Users who, like members of system:masters, may set labels and annotations whose prefix ends with .protected, adopt VMs, set BIOS UUIDs and remove the finalizer of a VirtualMachine.")
 
 	sets.FlagSet("memory").IntVar(&o.GCPercent, "gc-percent", o.GCPercent,
 		"Heap growth in percent that triggers garbage collection, 10 to 1000. Small heaps may grow to 256 MB. The variable GOGC takes precedence.")
@@ -221,22 +221,22 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
 	}
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
-		errs = append(errs, errors.New("--vcenter-url requires a management cluster, which stores the revisions and the Lease"))
+		errs = append(errs, errors.New("--vcenter-url requires a management cluster, which stores the Leases of the controllers"))
 	}
 	return utilerrors.NewAggregate(errs)
 }
 
 // limitSecrets returns a client that reads Secrets only from --secret-namespaces and from the namespaces that other
 // flags specify for vCenter credentials.
-func (o *Options) limitSecrets(host kubernetes.Interface) kubernetes.Interface {
-	if host == nil || len(o.SecretNamespaces) == 0 {
-		return host
+func (o *Options) limitSecrets(management kubernetes.Interface) kubernetes.Interface {
+	if management == nil || len(o.SecretNamespaces) == 0 {
+		return management
 	}
 	allowed := append([]string{o.VCenter.SecretsNamespace}, o.SecretNamespaces...)
 	if secret, err := o.VCenter.Secret(); err == nil {
 		allowed = append(allowed, secret.Namespace)
 	}
-	return apiserver.LimitSecrets(host, allowed)
+	return apiserver.LimitSecrets(management, allowed)
 }
 
 // validateRecommended validates everything except the etcd servers, which are not set for the embedded etcd.

@@ -46,7 +46,7 @@ func (s *Server) Run(parent context.Context) error {
 	if s.prober != nil {
 		background.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
 	}
-	background.Go(func() { tendMemory(ctx, s.gcPercent) })
+	background.Go(func() { manageMemory(ctx, s.gcPercent) })
 	if s.certificate != nil {
 		background.Go(func() { s.certificate.Run(ctx) })
 	}

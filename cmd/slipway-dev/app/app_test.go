@@ -78,7 +78,7 @@ func TestFollow_EndWithoutAResultIsAnError(t *testing.T) {
 func TestReport_PrintsALineEveryFourSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		stop := (&report{out: &out}).alive("start")
+		stop := (&report{out: &out}).heartbeat("start")
 		time.Sleep(9 * time.Second) // the clock of synctest
 		stop()
 		time.Sleep(time.Minute)
@@ -91,15 +91,15 @@ func TestReport_PrintsALineEveryFourSeconds(t *testing.T) {
 func TestNextCommands_UseExistingObjects(t *testing.T) {
 	const restart = "virtctl restart web-1"
 	for name, tc := range map[string]struct {
-		machines string
-		want     []string
+		table string
+		want  []string
 	}{
 		"first":   {"NAMESPACE   NAME    STATUS\ndefault     web-1   Running", []string{"kubectl get vcenters,zones\n", restart}},
 		"deleted": {"NAMESPACE   NAME    STATUS\nteam-a      web-1   Running", []string{"kubectl get vcenters,zones\n"}},
 		"no VM":   {"No resources found", []string{"kubectl get vcenters,zones\n"}},
 	} {
 		var out strings.Builder
-		(&runOptions{globals: &globals{}}).printNext(&out, tc.machines)
+		(&runOptions{globals: &globals{}}).printNext(&out, tc.table)
 		for _, want := range tc.want {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: without %q:\n%s", name, want, &out)

@@ -21,8 +21,8 @@ type event struct {
 	Ready bool   `json:"ready,omitempty"`
 }
 
-// aliveInterval is the interval of the lines that report that a start or stop has not ended.
-const aliveInterval = 4 * time.Second
+// heartbeatInterval is the interval of the lines that report that a start or stop has not ended.
+const heartbeatInterval = 4 * time.Second
 
 // report writes progress to the user and, in a background run, to the waiting command. It sends nothing more after
 // readiness or the end. Its methods may be called concurrently.
@@ -62,14 +62,14 @@ func (r *report) step(name string, took time.Duration) {
 	r.printf("  %-50s %6.2f s", name, took.Seconds())
 }
 
-// alive prints a line every four seconds until the returned function is called, so that a slow machine is not mistaken
-// for a hang.
-func (r *report) alive(doing string) (stop func()) {
+// heartbeat prints a line every four seconds until the returned function is called, so that a slow machine is
+// not mistaken for a hang.
+func (r *report) heartbeat(doing string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(aliveInterval)
+		ticker := time.NewTicker(heartbeatInterval)
 		defer ticker.Stop()
 		for begin := time.Now(); ; {
 			select {

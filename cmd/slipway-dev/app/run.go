@@ -60,8 +60,8 @@ var errInterrupted = errors.New("interrupted")
 func (o *runOptions) run(ctx context.Context, out *report) error {
 	begin := time.Now()
 	out.printf("starting in %s", o.dataDir)
-	started := sync.OnceFunc(out.alive("start"))
-	defer started()
+	stopProgress := sync.OnceFunc(out.heartbeat("start"))
+	defer stopProgress()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{
 		DataDir: o.dataDir, BinDir: o.binDir, UnsafeNoFsync: o.unsafeNoFsync, Progress: out.step,
 		Zones: true, VCenters: o.vcenters, VCenterObjects: true, ForeignVMs: true,
@@ -73,13 +73,13 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 		}
 		return err
 	}
-	return errors.Join(o.serve(ctx, cluster, out, begin, started), stop(cluster, out))
+	return errors.Join(o.serve(ctx, cluster, out, begin, stopProgress), stop(cluster, out))
 }
 
-// serve shows the quick start, calls started and waits until the environment ends.
-func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time, started func()) error {
-	machines, err := o.quickstart(ctx, cluster, out)
-	started()
+// serve creates the quick start objects in the first run, calls stopProgress and waits until the environment ends.
+func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time, stopProgress func()) error {
+	table, err := o.quickstart(ctx, cluster, out)
+	stopProgress()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
@@ -87,7 +87,7 @@ func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, o
 		return err
 	}
 	out.printf("ready after %.1f s\n", time.Since(begin).Seconds())
-	o.printNext(out, machines)
+	o.printNext(out, table)
 	if err := out.ready(); err != nil {
 		return err
 	}
@@ -101,16 +101,16 @@ func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, o
 
 func stop(cluster *localcluster.Cluster, out *report) error {
 	begin := time.Now()
-	defer out.alive("stop")()
+	defer out.heartbeat("stop")()
 	err := cluster.Stop()
 	out.step("everything stopped", time.Since(begin))
 	return err
 }
 
 // printNext prints example commands that have results in this environment.
-func (o *runOptions) printNext(w io.Writer, machines string) {
+func (o *runOptions) printNext(w io.Writer, table string) {
 	restart := ""
-	if hasQuickstart(machines) {
+	if hasQuickstart(table) {
 		restart = "  virtctl restart web-1\n"
 	}
 	_, _ = fmt.Fprintf(w, `try next, in another shell:

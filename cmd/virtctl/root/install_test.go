@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
-// installHost is a cluster that keeps what is applied, as a server does that knows no fields.
+// installHost is a fake cluster that stores applied objects as they are, without a schema.
 type installHost struct {
 	mu      sync.Mutex
 	objects map[string]map[string]any
@@ -31,7 +31,7 @@ type installHost struct {
 	versions int
 	// conflict is the path of an object that another client has changed.
 	conflict string
-	// unavailable is the number of requests for which the APIServices are not available.
+	// unavailable holds the messages of successive reads in which the APIServices are not available.
 	unavailable []string
 	// early is the number of requests that fail although the APIServices are available.
 	early int

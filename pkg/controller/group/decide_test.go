@@ -29,7 +29,7 @@ func TestGroup_IsPoweredOnInOrderAndOffInReverse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.group("shop", on, waits("db"), waits("app"), step("web"))
+			f.group("shop", on, awaited("db"), awaited("app"), step("web"))
 			f.settle()
 			f.set("shop", tc.from)
 			f.settle()
@@ -48,7 +48,7 @@ func TestGroup_IsPoweredOnInOrderAndOffInReverse(t *testing.T) {
 
 func TestStep_WaitsUntilThePreviousIsReady(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db-0", "db-1"), step("web"))
+	f.group("shop", on, awaited("db-0", "db-1"), step("web"))
 	f.unready["db-1"] = true
 	f.advance(time.Hour)
 	if f.power("db-0") != on || f.power("db-1") != on || f.power("web") != off {
@@ -80,7 +80,7 @@ func TestStep_WaitsUntilThePreviousIsReady(t *testing.T) {
 
 func TestStep_IsPoweredOffAfterLaterSteps(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), step("web"))
+	f.group("shop", on, awaited("db"), step("web"))
 	f.settle()
 	f.held["web"] = true
 	f.set("shop", off)
@@ -102,7 +102,7 @@ func TestStep_WaitsUntilItsTimeout(t *testing.T) {
 	for name, state := range map[string]vmv1alpha1.PowerState{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			first := waits("db")
+			first := awaited("db")
 			first.WaitTimeoutSeconds = 60
 			f.group("shop", map[vmv1alpha1.PowerState]vmv1alpha1.PowerState{on: off, off: on}[state], first, step("web"))
 			f.settle()
@@ -174,7 +174,7 @@ func TestDelay_IsNotShortenedAfterAWait(t *testing.T) {
 	f := newFixture(t)
 	web := step("web")
 	web.PowerOnDelaySeconds = 10
-	f.group("shop", on, waits("db"), web)
+	f.group("shop", on, awaited("db"), web)
 	f.unready["db"] = true
 	f.advance(1500 * time.Millisecond)
 	delete(f.unready, "db")
@@ -194,7 +194,7 @@ func TestDelay_IsNotShortenedAfterAWait(t *testing.T) {
 
 func TestGroup_DoesNotChangeMembersWithoutAPowerState(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", "", waits("db"), step("web"))
+	f.group("shop", "", awaited("db"), step("web"))
 	f.vms["db"].Status.PowerState = on
 	f.settle()
 	if len(f.order) > 0 {
@@ -223,7 +223,7 @@ func TestGroup_DoesNotChangeMembersWithoutAPowerState(t *testing.T) {
 
 func TestGroup_ChangesDirectionInTheMiddle(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), waits("app"), step("web"))
+	f.group("shop", on, awaited("db"), awaited("app"), step("web"))
 	f.unready["app"] = true
 	f.settle()
 	if got := f.running("db", "app", "web"); got != "db app" {
@@ -258,7 +258,7 @@ func TestGroup_RestartsWithEachNewPowerState(t *testing.T) {
 
 func TestStep_NeedsNoEventIfItsMembersHaveTheDesiredState(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), waits("app"), step("web"))
+	f.group("shop", on, awaited("db"), awaited("app"), step("web"))
 	f.settle()
 	f.held["db"], f.held["app"] = true, true
 	f.set("shop", off)
@@ -274,7 +274,7 @@ func TestStep_NeedsNoEventIfItsMembersHaveTheDesiredState(t *testing.T) {
 
 func TestReconcile_ChangesNothingForAStableGroup(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), step("web", "gone"))
+	f.group("shop", on, awaited("db"), step("web", "gone"))
 	delete(f.vms, "gone")
 	f.settle()
 	f.now = f.now.Add(time.Hour)
@@ -293,7 +293,7 @@ func TestGroup_FitsIntoAnObjectAtMaximumSize(t *testing.T) {
 		for j := range vmv1alpha1.MaxGroupMembers / 64 {
 			names = append(names, fmt.Sprintf("%0253d", i*1000+j))
 		}
-		steps = append(steps, waits(names...))
+		steps = append(steps, awaited(names...))
 	}
 	f.group("shop", on, steps...)
 	f.settle()

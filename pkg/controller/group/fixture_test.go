@@ -55,8 +55,8 @@ func step(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 	return s
 }
 
-// waits returns a step with waitFor Ready.
-func waits(members ...string) vmv1alpha1.VirtualMachineGroupStep {
+// awaited returns a step with waitFor Ready.
+func awaited(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 	s := step(members...)
 	s.WaitFor = vmv1alpha1.WaitForReady
 	return s

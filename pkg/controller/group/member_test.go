@@ -14,7 +14,7 @@ import (
 
 func TestMember_KeepsItsOwnPowerState(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db", "spare"), step("web"))
+	f.group("shop", on, awaited("db", "spare"), step("web"))
 	f.vms["spare"].Spec.PowerState = off
 	f.settle()
 	if f.power("spare") != off || f.power("web") != on {
@@ -26,13 +26,13 @@ func TestMember_KeepsItsOwnPowerState(t *testing.T) {
 	f.vms["spare"].Spec.PowerState = ""
 	f.settle()
 	if f.power("spare") != on {
-		t.Errorf("spare is %s after it left its own unset", f.power("spare"))
+		t.Errorf("spare is %s after its own power state was unset", f.power("spare"))
 	}
 	f.vms["db"].Spec.PowerState = on
 	f.set("shop", off)
 	f.settle()
 	if got := f.running("db", "spare", "web"); got != "db" {
-		t.Errorf("%q run, want db by its own", got)
+		t.Errorf("%q run, want only db, which has its own power state", got)
 	}
 	if is, message := f.conditionOf("shop", vmv1alpha1.ConditionReady); is != "True Succeeded" {
 		t.Errorf("Ready is %s: %s", is, message)
@@ -41,7 +41,7 @@ func TestMember_KeepsItsOwnPowerState(t *testing.T) {
 
 func TestMember_IsNotReadyWhileItIsBeingDeleted(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), step("web"))
+	f.group("shop", on, awaited("db"), step("web"))
 	f.vms["db"].DeletionTimestamp = &metav1.Time{Time: f.now}
 	f.settle()
 	if is, _ := conditionText(f.member("shop", "db").Conditions, vmv1alpha1.ConditionReady); is != "False Deleting" || f.power("web") != off {
@@ -51,7 +51,7 @@ func TestMember_IsNotReadyWhileItIsBeingDeleted(t *testing.T) {
 
 func TestMember_StaysOffIfItCannotBeSuspended(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", "", waits("db"), step("web"))
+	f.group("shop", "", awaited("db"), step("web"))
 	f.vms["db"].Status.PowerState = on
 	f.settle()
 	f.set("shop", suspended)
@@ -66,7 +66,7 @@ func TestMember_StaysOffIfItCannotBeSuspended(t *testing.T) {
 
 func TestMember_DoesNotDelayPowerOffBeforeItIsCreated(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), step("web"))
+	f.group("shop", on, awaited("db"), step("web"))
 	f.condition(f.vms["web"], vmv1alpha1.ConditionCreated, false)
 	f.vms["web"].Status.PowerState = ""
 	f.settle()
@@ -79,7 +79,7 @@ func TestMember_DoesNotDelayPowerOffBeforeItIsCreated(t *testing.T) {
 
 func TestMember_IsPoweredOnImmediatelyIfAddedLate(t *testing.T) {
 	f := newFixture(t)
-	f.group("shop", on, waits("db"), step("web"))
+	f.group("shop", on, awaited("db"), step("web"))
 	f.settle()
 	f.edit("shop", func(g *group) {
 		g.Spec.BootOrder[0].Members = append(g.Spec.BootOrder[0].Members, step("db-1").Members...)
@@ -93,8 +93,8 @@ func TestMember_IsPoweredOnImmediatelyIfAddedLate(t *testing.T) {
 	if f.power("db-1") != on || f.power("web") != on {
 		t.Errorf("db-1 is %s and web %s", f.power("db-1"), f.power("web"))
 	}
-	f.edit("shop", func(g *group) { // a step in the middle of what has begun
-		g.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{g.Spec.BootOrder[0], waits("cache"), g.Spec.BootOrder[1]}
+	f.edit("shop", func(g *group) { // insert a step between two steps that have already run
+		g.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{g.Spec.BootOrder[0], awaited("cache"), g.Spec.BootOrder[1]}
 	})
 	f.vm("cache", "shop")
 	f.unready["cache"] = true
@@ -120,7 +120,7 @@ func TestMember_ReportsThatItIsNotLinked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.group("shop", on, waits("db"), step("web"))
+			f.group("shop", on, awaited("db"), step("web"))
 			tc.change(f)
 			f.settle()
 			if is, message := conditionText(f.member("shop", "db").Conditions, vmv1alpha1.ConditionGroupLinked); is != tc.is || message != tc.message {

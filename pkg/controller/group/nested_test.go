@@ -14,9 +14,9 @@ import (
 
 func TestChildGroup_HasThePowerStateOfItsParent(t *testing.T) {
 	f := newFixture(t)
-	f.group("data", "", waits("db"), step("cache")).Spec.GroupName = "shop"
+	f.group("data", "", awaited("db"), step("cache")).Spec.GroupName = "shop"
 	f.group("front", "", step("web")).Spec.GroupName = "shop"
-	f.group("shop", on, waits("group/data"), step("group/front"))
+	f.group("shop", on, awaited("group/data"), step("group/front"))
 	f.settle()
 	if diff := cmp.Diff([]string{"db PoweredOn", "cache PoweredOn", "web PoweredOn"}, f.order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
@@ -37,7 +37,7 @@ func TestChildGroup_HasThePowerStateOfItsParent(t *testing.T) {
 func TestChildGroup_IsReadyWhenAllItsMembersAre(t *testing.T) {
 	f := newFixture(t)
 	f.group("data", "", step("db", "cache")).Spec.GroupName = "shop"
-	f.group("shop", on, waits("group/data"), step("web"))
+	f.group("shop", on, awaited("group/data"), step("web"))
 	f.unready["cache"] = true
 	f.settle()
 	if f.power("web") != off {
@@ -56,7 +56,7 @@ func TestChildGroup_IsReadyWhenAllItsMembersAre(t *testing.T) {
 func TestChildGroup_StatusOfAnOlderGenerationDoesNotCount(t *testing.T) {
 	f := newFixture(t)
 	f.group("data", "", step("db")).Spec.GroupName = "shop"
-	f.group("shop", on, waits("group/data"), step("web"))
+	f.group("shop", on, awaited("group/data"), step("web"))
 	f.settle()
 	f.edit("data", func(g *group) {
 		g.Spec.BootOrder[0].Members = append(g.Spec.BootOrder[0].Members, step("cache").Members...)
@@ -70,7 +70,7 @@ func TestChildGroup_StatusOfAnOlderGenerationDoesNotCount(t *testing.T) {
 func TestChildGroup_KeepsItsOwnPowerState(t *testing.T) {
 	f := newFixture(t)
 	f.group("data", on, step("db")).Spec.GroupName = "shop"
-	f.group("shop", off, waits("group/data"), step("web"))
+	f.group("shop", off, awaited("group/data"), step("web"))
 	f.settle()
 	if f.power("db") != on || f.power("web") != off {
 		t.Errorf("db is %s and web %s", f.power("db"), f.power("web"))
@@ -101,7 +101,7 @@ func TestChildGroup_SetsGroupLinked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.group("data", "", step("db")).Spec.GroupName = "shop"
-			f.group("shop", on, waits("group/data"), step("web"))
+			f.group("shop", on, awaited("group/data"), step("web"))
 			tc.change(f)
 			f.settle()
 			if is, message := f.conditionOf("data", vmv1alpha1.ConditionGroupLinked); is != tc.is || message != tc.message {
@@ -116,8 +116,8 @@ func TestChildGroup_SetsGroupLinked(t *testing.T) {
 
 func TestGroups_DoNotWaitForEachOtherInACycle(t *testing.T) {
 	f := newFixture(t)
-	f.group("a", on, waits("group/b"), step("x")).Spec.GroupName = "b"
-	f.group("b", on, waits("group/a"), step("y")).Spec.GroupName = "a"
+	f.group("a", on, awaited("group/b"), step("x")).Spec.GroupName = "b"
+	f.group("b", on, awaited("group/a"), step("y")).Spec.GroupName = "a"
 	f.group("c", "", step("z")).Spec.GroupName = "a"
 	f.edit("a", func(g *group) {
 		g.Spec.BootOrder[0].Members = append(g.Spec.BootOrder[0].Members, step("group/c").Members...)

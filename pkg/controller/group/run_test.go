@@ -135,7 +135,7 @@ func (cf *controllerFixture) expectPowerStates(what string, got map[string]vmv1a
 func TestGroup_PowersMembersOnWithRealQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		db, web := waits("db"), step("web")
+		db, web := awaited("db"), step("web")
 		db.PowerOnDelaySeconds, web.PowerOnDelaySeconds = 10, 60
 		f.group("shop", on, db, web)
 		cf := run(t, f)
@@ -198,7 +198,7 @@ func TestGroupHandler_EnqueuesParentsAndChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.group("data", "", step("db")).Spec.GroupName = "shop"
-		f.group("shop", on, waits("group/data"), step("web"))
+		f.group("shop", on, awaited("group/data"), step("web"))
 		cf := run(t, f)
 		defer func() { cf.stop() }()
 		if got := cf.after(time.Second, "data")["db"]; got != on {

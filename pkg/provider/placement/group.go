@@ -23,7 +23,7 @@ type Group struct {
 	Others map[string]int
 }
 
-// isRefused reports whether the policy is Together and no other member is in zone.
+// isRefused reports whether the policy is Together and other members have zones, but none has zone.
 func (g *Group) isRefused(zone string) bool {
 	return g != nil && g.Policy == vmv1alpha1.PlacementTogether && len(g.Others) > 0 && g.Others[zone] == 0
 }

@@ -108,9 +108,9 @@ func TestCopyOfAVM_IsReportedAndNotChanged(t *testing.T) {
 				t.Errorf("message %q, uniqueID %s; want the copy %s in the message, and uniqueID %s", message, req.VM.Status.UniqueID, restored.Reference().Value, first)
 			}
 			if owned := p.driver.Owned(); tc.owned && (len(owned) != 1 || owned[0].UniqueID != restored.Reference().Value) {
-				t.Errorf("VMs with an owner: %+v, want the copy, so that it is reported as an orphan", owned)
+				t.Errorf("VMs with an owner mark: %+v, want the copy: only those are reported as orphans", owned)
 			}
-			if !tc.instance { // otherwise vCenter changes the VM's instance UUID
+			if !tc.instance { // if the copy has the instance UUID, vCenter gives the VM a new one when it is registered
 				control(t, ready, http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(path))
 				l.until("the VM is found again", func() bool { c, _ := createdCondition(req); return c == "True Succeeded" && isRunning(req)() }, req)
 				if id := req.VM.Status.UniqueID; id == first || id == restored.Reference().Value {
@@ -153,7 +153,7 @@ func TestCopyOfAVM_IsNotChangedWhileTheHostOfTheVMIsRemoved(t *testing.T) {
 }
 
 // A VM keeps running if its host is removed, if it is unregistered, or if it moves to another vCenter.
-func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
+func TestRecreate_NeedsAConfirmationOrADestroyTask(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		event     func(*victim)
@@ -198,8 +198,8 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			tc.event(v)
 			p.driver.inventory.Rebuild()
 			req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-			// While the VM is off, the plan may start to power it on before its deletion is observed.
-			l.until("the deletion is reported", func() bool {
+			// A reconcile may still power on the old VM before it observes the deletion, so wait for a VM with another ID.
+			l.until("Created is "+tc.want, func() bool {
 				c, message := createdCondition(req)
 				return c == tc.want && (tc.created == 0 && !strings.Contains(message, "if it does not reappear within") || isRunning(req)() && req.VM.Status.UniqueID != first)
 			}, req)
@@ -235,7 +235,7 @@ func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string
 	}
 }
 
-// If a VM's .vmx file is in another directory, its directory looks like the directory of a failed create.
+// A directory with a VM's disks but without its .vmx file looks like the leftover of a failed create.
 func TestLeftovers_DoNotIncludeTheDisksOfAMissingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// orderable are the faults that can be injected, by their names.
-var orderable = map[string]types.BaseMethodFault{
+// injectable maps names to the faults that can be injected.
+var injectable = map[string]types.BaseMethodFault{
 	"FileLocked": &types.FileLocked{}, "FileNotFound": &types.FileNotFound{}, "NoDiskSpace": &types.NoDiskSpace{},
 	"CannotCreateFile": &types.CannotCreateFile{}, "CannotAccessFile": &types.CannotAccessFile{}, "CannotDeleteFile": &types.CannotDeleteFile{},
 	"HostCommunication": &types.HostCommunication{}, "InvalidDatastore": &types.InvalidDatastore{}, "InaccessibleDatastore": &types.InaccessibleDatastore{},
@@ -124,9 +124,9 @@ func (d *Datastores) setTopLevel(q url.Values) (any, error) {
 }
 
 func (d *Datastores) order(q url.Values) (any, error) {
-	fault, ok := orderable[q.Get("fault")]
+	fault, ok := injectable[q.Get("fault")]
 	if !ok {
-		return nil, fmt.Errorf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(orderable)))
+		return nil, fmt.Errorf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(injectable)))
 	}
 	times := -1
 	if q.Has("times") {

@@ -24,8 +24,8 @@ const view = "StorageProfile.View"
 // connect is the call that clients begin with, and that needs no privilege.
 const connect = "PbmRetrieveServiceContent"
 
-// orderable are the faults that can be injected, by their names.
-var orderable = map[string]func() types.BaseMethodFault{
+// injectable maps names to the faults that can be injected.
+var injectable = map[string]func() types.BaseMethodFault{
 	"NoPermission":    func() types.BaseMethodFault { return &types.NoPermission{PrivilegeId: view} },
 	"InvalidArgument": func() types.BaseMethodFault { return &types.InvalidArgument{InvalidProperty: "profileId"} },
 	"PbmFault":        func() types.BaseMethodFault { return &pbmtypes.PbmFault{} },
@@ -101,9 +101,9 @@ func (s *Service) all() map[string]string {
 func (s *Service) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /policies/fault", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		fault, ok := orderable[q.Get("fault")]
+		fault, ok := injectable[q.Get("fault")]
 		if !ok {
-			http.Error(w, fmt.Sprintf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(orderable))), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(injectable))), http.StatusBadRequest)
 			return
 		}
 		s.Fail(q.Get("method"), fault())

@@ -14,8 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// orderable are the faults that can be ordered, by their names.
-var orderable = map[string]func() types.BaseMethodFault{
+// injectable maps names to the faults that can be injected.
+var injectable = map[string]func() types.BaseMethodFault{
 	"ResourceInUse":         func() types.BaseMethodFault { return &types.ResourceInUse{} },
 	"NotFound":              func() types.BaseMethodFault { return &types.NotFound{} },
 	"NoPermission":          func() types.BaseMethodFault { return &types.NoPermission{PrivilegeId: "Cns.Searchable"} },
@@ -32,15 +32,15 @@ var orderable = map[string]func() types.BaseMethodFault{
 
 // Routes adds commands to a control page:
 //
-//	PUT    /volumes/fault?method=M&fault=F  every volume in calls of method M fails, or only volume id=I
-//	DELETE /volumes/fault?method=M          ends the failures, for volume id=I or for volumes without their own
+//	PUT    /volumes/fault?method=M&fault=F  calls of method M fail for all volumes, or with id=I for that volume only
+//	DELETE /volumes/fault?method=M          removes the fault for all volumes, or with id=I the one for that volume
 //	POST   /volumes/unregister?id=I         removes a volume from the service's records
 func (s *Service) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /volumes/fault", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		fault, ok := orderable[q.Get("fault")]
+		fault, ok := injectable[q.Get("fault")]
 		if !ok {
-			http.Error(w, fmt.Sprintf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(orderable))), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(injectable))), http.StatusBadRequest)
 			return
 		}
 		s.Fail(q.Get("method"), q.Get("id"), fault())

@@ -127,7 +127,7 @@ func validateRequirements(requirements *itv1alpha1.PreferenceRequirements, path 
 		}
 	}
 	if requirements.Architecture != nil && *requirements.Architecture == "" {
-		errs = append(errs, field.Required(path.Child("architecture"), "must name an architecture, for example amd64, or be absent"))
+		errs = append(errs, field.Invalid(path.Child("architecture"), "", "must name an architecture, for example amd64; omit the field if it does not matter"))
 	}
 	return errs
 }

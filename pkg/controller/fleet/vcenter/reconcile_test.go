@@ -38,16 +38,20 @@ type fixture struct {
 // fakeVCenters records the used vCenters and returns the results that a test sets.
 type fakeVCenters struct {
 	controller.Undivided
-	used        []string
-	wrong       error
-	holds       string
-	unknown     error
-	observation Observation
-	described   bool
+	used []string
+	// connectErr is the result of Connect.
+	connectErr error
+	// dependents and dependentsErr are the results of Dependents.
+	dependents    string
+	dependentsErr error
+	observation   Observation
+	// inFlags is true if the flags describe the vCenter.
+	inFlags bool
 	// elsewhere is true while another replica manages the vCenter.
 	elsewhere bool
-	left      []string
-	observed  int
+	// disconnected are the names of the vCenters that were disconnected.
+	disconnected []string
+	observed     int
 }
 
 func (u *fakeVCenters) Bind(ctx context.Context, _ string) (context.Context, error) {
@@ -58,15 +62,15 @@ func (u *fakeVCenters) Bind(ctx context.Context, _ string) (context.Context, err
 }
 
 func (u *fakeVCenters) Disconnect(_ context.Context, name string) error {
-	u.left = append(u.left, name)
+	u.disconnected = append(u.disconnected, name)
 	return nil
 }
 
 func (u *fakeVCenters) Connect(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
-	if u.wrong != nil {
-		return u.wrong
+	if u.connectErr != nil {
+		return u.connectErr
 	}
-	as := "flags or none"
+	as := "no object"
 	if obj != nil {
 		as = obj.Spec.URL
 	}
@@ -81,9 +85,9 @@ func (u *fakeVCenters) Observe(context.Context, string) Observation {
 	return u.observation
 }
 
-func (u *fakeVCenters) DescribedByFlags(string) bool { return u.described }
+func (u *fakeVCenters) DescribedByFlags(string) bool { return u.inFlags }
 
-func (u *fakeVCenters) Dependents(string) (string, error) { return u.holds, u.unknown }
+func (u *fakeVCenters) Dependents(string) (string, error) { return u.dependents, u.dependentsErr }
 
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
@@ -147,7 +151,7 @@ func (f *fixture) writes() int {
 	return n
 }
 
-func described(change func(*vmv1alpha1.VCenter)) *vmv1alpha1.VCenter {
+func newVCenter(change func(*vmv1alpha1.VCenter)) *vmv1alpha1.VCenter {
 	vc := &vmv1alpha1.VCenter{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "uid", Generation: 3, ResourceVersion: "1"},
 		Spec:       vmv1alpha1.VCenterSpec{URL: "https://vc/sdk"},
@@ -169,7 +173,7 @@ func condition(vc *vmv1alpha1.VCenter, conditionType string) string {
 func TestReconcile_UsesTheFlagsWithoutAnObject(t *testing.T) {
 	f := newFixture(t)
 	f.reconcileOnce()
-	if diff := cmp.Diff([]string{"default flags or none"}, f.fakeVCenters.used); diff != "" {
+	if diff := cmp.Diff([]string{"default no object"}, f.fakeVCenters.used); diff != "" {
 		t.Errorf("used (-want +got):\n%s", diff)
 	}
 	if n := f.writes(); n != 0 {
@@ -177,23 +181,23 @@ func TestReconcile_UsesTheFlagsWithoutAnObject(t *testing.T) {
 	}
 }
 
-// VMs report an outage, for which there is no event.
+// An outage creates no event, but VMs must report it, so the vCenter is polled.
 func TestVCenterOfFlags_IsObserved(t *testing.T) {
 	f := newFixture(t)
-	f.fakeVCenters.described = true
+	f.fakeVCenters.inFlags = true
 	for want := 1; want <= 2; want++ {
 		if _, result := f.reconcileOnce(); result.RequeueAfter != observeInterval || f.fakeVCenters.observed != want {
 			t.Errorf("observed %d times, again after %s; want %d, and %s", f.fakeVCenters.observed, result.RequeueAfter, want, observeInterval)
 		}
 	}
-	f.fakeVCenters.described = false
+	f.fakeVCenters.inFlags = false
 	if _, result := f.reconcileOnce(); result != (controller.Result{}) || f.fakeVCenters.observed != 2 {
 		t.Errorf("without flags: observed %d times, result %+v", f.fakeVCenters.observed, result)
 	}
 }
 
 func TestReconcile_UsesAVCenterAndWritesItsState(t *testing.T) {
-	f := newFixture(t, described(nil))
+	f := newFixture(t, newVCenter(nil))
 	f.fakeVCenters.observation = Observation{Status: vmv1alpha1.VCenterStatus{Version: "8.0.3", InstanceUUID: "one"}, Ready: errors.New("not read yet")}
 	vc, result := f.reconcileOnce()
 	if !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer) || vc.Status.Version != "8.0.3" || vc.Status.InstanceUUID != "one" || vc.Status.ObservedGeneration != 3 {
@@ -231,18 +235,18 @@ func TestReconcile_UsesAVCenterAndWritesItsState(t *testing.T) {
 }
 
 func TestInstanceUUID_IsThatOfTheFirstLogin(t *testing.T) {
-	f := newFixture(t, described(func(vc *vmv1alpha1.VCenter) { vc.Status.InstanceUUID = "one" }))
+	f := newFixture(t, newVCenter(func(vc *vmv1alpha1.VCenter) { vc.Status.InstanceUUID = "one" }))
 	other := errors.New("another vCenter responds")
 	f.fakeVCenters.observation = Observation{Connected: other, Ready: other, Reason: vmv1alpha1.ReasonOtherVCenter}
 	vc, _ := f.reconcileOnce()
 	if got := condition(vc, "Connected"); vc.Status.InstanceUUID != "one" || got != "False OtherInstallation another vCenter responds" {
-		t.Errorf("installation %q, Connected is %s", vc.Status.InstanceUUID, got)
+		t.Errorf("instance UUID %q, Connected is %s", vc.Status.InstanceUUID, got)
 	}
 }
 
-func TestReady_ReportsAnInvalidDescription(t *testing.T) {
-	f := newFixture(t, described(nil))
-	f.fakeVCenters.wrong = errors.New("no certificate found")
+func TestReady_ReportsAnInvalidSpec(t *testing.T) {
+	f := newFixture(t, newVCenter(nil))
+	f.fakeVCenters.connectErr = errors.New("no certificate found")
 	vc, _ := f.reconcileOnce()
 	if got := condition(vc, "Ready"); got != "False Invalid no certificate found" {
 		t.Errorf("Ready is %s", got)
@@ -254,24 +258,24 @@ func TestDeletion_WaitsForVMs(t *testing.T) {
 		vc.DeletionTimestamp, vc.Finalizers = &metav1.Time{Time: time.Now()}, []string{vmv1alpha1.VCenterFinalizer}
 	}
 	for name, tc := range map[string]struct {
-		machines, unread, described bool
-		stays                       string
-		used                        string
+		machines, unread, inFlags bool
+		stays                     string
+		used                      string
 	}{
 		"with machines":           {machines: true, stays: "True InUse waiting for the deletion of 1 virtual machines", used: "default https://vc/sdk"},
 		"machines not read":       {unread: true, stays: "True InUse the virtual machines are not read yet", used: "default https://vc/sdk"},
-		"without machines":        {used: "default flags or none"},
-		"replaced by flags":       {machines: true, described: true, used: "default flags or none"},
-		"flags, machines unknown": {unread: true, described: true, used: "default flags or none"},
+		"without machines":        {used: "default no object"},
+		"replaced by flags":       {machines: true, inFlags: true, used: "default no object"},
+		"flags, machines unknown": {unread: true, inFlags: true, used: "default no object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, described(deleted))
-			f.fakeVCenters.described = tc.described
+			f := newFixture(t, newVCenter(deleted))
+			f.fakeVCenters.inFlags = tc.inFlags
 			if tc.unread {
-				f.fakeVCenters.unknown = errors.New("the virtual machines are not read yet")
+				f.fakeVCenters.dependentsErr = errors.New("the virtual machines are not read yet")
 			}
 			if tc.machines {
-				f.fakeVCenters.holds = "1 virtual machines"
+				f.fakeVCenters.dependents = "1 virtual machines"
 			}
 			vc, _ := f.reconcileOnce()
 			if diff := cmp.Diff([]string{tc.used}, f.fakeVCenters.used); diff != "" {
@@ -288,7 +292,7 @@ func TestDeletion_WaitsForVMs(t *testing.T) {
 }
 
 func TestReconcile_IgnoresAVCenterOfAnotherReplica(t *testing.T) {
-	for name, object := range map[string][]runtime.Object{"described": {described(nil)}, "missing": nil} {
+	for name, object := range map[string][]runtime.Object{"with an object": {newVCenter(nil)}, "without an object": nil} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, object...)
 			f.fakeVCenters.elsewhere = true
@@ -305,13 +309,13 @@ func TestReconcile_IgnoresAVCenterOfAnotherReplica(t *testing.T) {
 	}
 }
 
-func TestReconcile_LeavesADeletedVCenter(t *testing.T) {
+func TestReconcile_DisconnectsFromADeletedVCenter(t *testing.T) {
 	f := newFixture(t)
 	f.fakeVCenters.elsewhere = true
 	if _, err := f.Reconcile(t.Context(), types.NamespacedName{Name: "gone"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"gone"}, f.fakeVCenters.left); diff != "" || len(f.fakeVCenters.used) != 0 {
-		t.Errorf("used %v; left (-want +got):\n%s", f.fakeVCenters.used, diff)
+	if diff := cmp.Diff([]string{"gone"}, f.fakeVCenters.disconnected); diff != "" || len(f.fakeVCenters.used) != 0 {
+		t.Errorf("used %v; disconnected (-want +got):\n%s", f.fakeVCenters.used, diff)
 	}
 }

@@ -12,7 +12,7 @@ type source struct {
 	library, template string
 }
 
-// String returns the name for logs.
+// String returns the key for the index and for logs.
 func (p source) String() string {
 	if p.template != "" {
 		return "template/" + p.template

@@ -25,12 +25,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// cleanupTimeout limits the removal of files that a failed create has left.
+// cleanupTimeout limits the removal of the VM that a failed create has left.
 const cleanupTimeout = time.Minute
 
 // Creator creates vSphere VMs.
 type Creator struct {
-	// Actor performs the single changes.
+	// Actor performs the individual operations on a VM.
 	Actor *action.Actor
 	// Placement resolves the folder of the namespace.
 	Placement *placement.Resolver
@@ -93,8 +93,8 @@ func (c *Creator) Complete(ctx context.Context, want configspec.Desired, ref typ
 	return c.complete(ctx, want, vm)
 }
 
-// complete applies the settings that vSphere did not apply from the create request. They must be applied here,
-// because a VM without its identity would not be found again.
+// complete applies the settings that vSphere did not apply from the create request. Among them can be the
+// VM's identity (owner and instance UUID). Without it the next reconcile would not find the VM.
 func (c *Creator) complete(ctx context.Context, want configspec.Desired, vm *mo.VirtualMachine) error {
 	if vm == nil || vm.Config == nil {
 		return errors.New("the new vSphere VM cannot be read")
@@ -127,9 +127,9 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Desired, vm *
 	return configspec.ErrorWithFields(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
 }
 
-// isFinal reports whether an error means that vSphere did not create a VM. After other errors the VM may exist or
-// may still be created: the response was lost, this process is stopping, or the request of a process that stopped
-// has just completed. The next reconcile finds such a VM.
+// isFinal reports whether vSphere has ended the create request with a failure. A partly created VM may remain. After
+// other errors the VM may exist or may still be created: the response was lost, this process is stopping, or the
+// request of a process that stopped has just completed. The next reconcile finds such a VM.
 func isFinal(err error) bool {
 	switch vimfault.KindOf(err) {
 	case vimfault.Temporary, vimfault.AlreadyExists, vimfault.Cancelled:
@@ -139,7 +139,7 @@ func isFinal(err error) bool {
 	}
 }
 
-// cleanUp removes the VM of an attempt that vSphere has reported as failed.
+// cleanUp removes what remains of the VM of an attempt that vSphere has reported as failed.
 func (c *Creator) cleanUp(ctx context.Context, want configspec.Desired, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
@@ -173,7 +173,7 @@ const clockSkew = session.SkewTolerance
 func (c *Creator) checkClock(ctx context.Context) error {
 	skew, err := c.Actor.Session.MeasureSkew(ctx)
 	if err == nil && skew.Abs() > clockSkew {
-		err = &vimfault.BusyError{Message: fmt.Sprintf("waiting for the clocks to be synchronized: %s; at most %s are allowed when Slipway checks vCenter's tasks",
+		err = &vimfault.BusyError{Message: fmt.Sprintf("waiting for the clocks to be synchronized: %s; the maximum difference is %s, because Slipway compares the times of vCenter's tasks",
 			session.DescribeSkew(skew), clockSkew)}
 	}
 	return err

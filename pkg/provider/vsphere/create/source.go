@@ -36,8 +36,9 @@ func provisioning(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 	return "thin"
 }
 
-// prepare returns the configuration for the create request: the image's configuration with all differences applied.
-// It reads the configuration of a library item. A clone already has the configuration of its template.
+// prepare returns the configuration for the create request. For a template it has only the differences, because a
+// clone has the configuration of its template. For a library item it is the item's configuration with the differences
+// applied.
 func (c *Creator) prepare(ctx context.Context, want *configspec.Desired, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, *descriptor.Image, error) {
 	spec := configspec.Spec(diffs)
 	if rep.Source.LibraryItem == "" {

@@ -36,7 +36,7 @@ type Readers struct {
 	Instances, Classes, Images, ClusterImages, Snapshots *standard.REST
 	// Machines is the store of virtual machines.
 	Machines *standard.REST
-	// Host is the client for persistent volume claims; nil without a management cluster.
+	// Host is the client of the management cluster, for persistent volume claims; nil without one.
 	Host kubernetes.Interface
 	// Decoder decodes the content of revisions.
 	Decoder *instancetype.Decoder

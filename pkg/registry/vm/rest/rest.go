@@ -43,13 +43,13 @@ type Dependencies struct {
 	Owners storage.FieldOwners
 	// Instancetypes are the stores of instance types, preferences and revisions.
 	Instancetypes *instancetyperest.Stores
-	// Host is the client for persistent volume claims. If it is nil, claims are unknown.
+	// Host is the client of the management cluster, for persistent volume claims. If it is nil, claims are unknown.
 	Host kubernetes.Interface
 	// Screens provides the consoles and screenshots of virtual machines.
 	Screens storage.Screens
 	// Admission admits the changes of virtual machines by subresources. It may be nil.
 	Admission admission.Interface
-	// Readers is set to readers of the objects in all storages.
+	// Readers is an output: NewAPIGroupInfo sets it to readers of the objects in all storages.
 	Readers *references.Readers
 }
 
