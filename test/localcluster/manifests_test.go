@@ -71,7 +71,7 @@ func TestQuickstart_HasOnlyKnownFields(t *testing.T) {
 			t.Errorf("%s %s: %v", u.GetKind(), u.GetName(), err)
 		}
 	}
-	want := []string{"VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "VirtualMachineImage", "VirtualMachine"}
+	want := []string{"VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "ClusterVirtualMachineImage", "VirtualMachine"}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
