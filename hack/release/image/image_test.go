@@ -41,7 +41,7 @@ func contentsOf(t *testing.T, dir, version string, platforms ...build.Platform) 
 		Files: []archive.File{{Name: "licenses/slipway/LICENSE", Mode: 0o444, Data: []byte("Apache")}}}
 	m := build.Module{Dir: dir, Flags: []string{"-ldflags=-s -w -X main.version=" + version}, Log: os.Stderr}
 	for _, p := range platforms {
-		path, err := m.Program(t.Context(), p, c.Name, t.TempDir())
+		path, err := m.Program(t.Context(), p, "./cmd/"+c.Name, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestImage_IsReproducible(t *testing.T) {
 
 func TestTag_RequiresHostNameAndTag(t *testing.T) {
 	for _, bad := range []string{"slipway-apiserver", "slipway-apiserver:v1", "registry.example.com/slipway-apiserver", "registry.example.com/Slipway:v1", "registry.example.com/slipway@sha256:" + strings.Repeat("0", 64)} {
-		if _, err := Tag(bad); err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "want host/name:tag") {
+		if _, err := Tag(bad); err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "must be host/name:tag") {
 			t.Errorf("Tag(%q): %v", bad, err)
 		}
 	}
