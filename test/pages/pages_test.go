@@ -82,12 +82,14 @@ func environment(t *testing.T) string {
 
 // runPage runs the commands of a page in a namespace of its own, which it deletes afterwards.
 func runPage(t *testing.T, root, dir, commands string) {
-	work := t.TempDir()
+	work, home := t.TempDir(), t.TempDir()
 	admin, err := os.ReadFile(localcluster.AdminKubeconfig(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	// The tutorial reads files of the environment in the directory of the kubeconfig.
+	kubeconfig := filepath.Join(dir, "page.kubeconfig")
+	t.Cleanup(func() { _ = os.Remove(kubeconfig) })
 	if err := os.WriteFile(kubeconfig, admin, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func runPage(t *testing.T, root, dir, commands string) {
 		cmd := exec.CommandContext(ctx, "bash", "-c", commands)
 		cmd.Dir = work
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "EXAMPLES="+filepath.Join(root, "artifacts/examples"),
-			"HOME="+filepath.Dir(kubeconfig), "PATH="+testenv.BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
+			"HOME="+home, "PATH="+testenv.BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
 		cmd.WaitDelay = testenv.Short // for files that a background process of the page holds open
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v; the last lines of the output:\n%s", err, tail(string(out), 25))
