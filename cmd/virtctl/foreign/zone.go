@@ -4,7 +4,6 @@
 package foreign
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter, zones []vmv1alpha1
 		names = append(names, all[i].Name)
 	}
 	ofFlags := slices.ContainsFunc(zones, func(z vmv1alpha1.Zone) bool {
-		return cmp.Or(z.Spec.VCenter, vmv1alpha1.DefaultVCenter) == vmv1alpha1.DefaultVCenter
+		return z.VCenterName() == vmv1alpha1.DefaultVCenter
 	})
 	if ofFlags && !slices.Contains(names, vmv1alpha1.DefaultVCenter) {
 		return vmv1alpha1.DefaultVCenter, nil
@@ -50,7 +49,7 @@ func PlaceOf(m *Machine, vcenter string, zones []vmv1alpha1.Zone) (Place, error)
 	known := false
 	for i := range zones {
 		z := &zones[i]
-		if cmp.Or(z.Spec.VCenter, vmv1alpha1.DefaultVCenter) != vcenter || z.Spec.Datacenter != "" && !names(z.Spec.Datacenter, m.Datacenter) {
+		if z.VCenterName() != vcenter || z.Spec.Datacenter != "" && !names(z.Spec.Datacenter, m.Datacenter) {
 			continue
 		}
 		known = true

@@ -19,9 +19,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// defaultVCenter is the VCenter of Zones that specify none, and of the server's flags.
-const defaultVCenter = "default"
-
 // readZones reads the Zones of --zones.
 func (c *check) readZones() ([]vmv1alpha1.Zone, error) {
 	if c.zones == "" {
@@ -60,7 +57,7 @@ func (c *check) zonesOf(ctx context.Context, s *session.Session, url string) []v
 	var here []vmv1alpha1.Zone
 	for i := range zones {
 		z := &zones[i]
-		if name := z.Spec.VCenter; described[name] || name == "" && described[defaultVCenter] {
+		if described[z.VCenterName()] {
 			here, names = append(here, *z), append(names, z.Name)
 		}
 	}
@@ -77,13 +74,13 @@ func belongingTo(vcenters []vmv1alpha1.VCenter, uuid, url string) map[string]boo
 	names, hasDefault := map[string]bool{}, false
 	for i := range vcenters {
 		v := &vcenters[i]
-		hasDefault = hasDefault || v.Name == defaultVCenter
+		hasDefault = hasDefault || v.Name == vmv1alpha1.DefaultVCenter
 		if v.Status.InstanceUUID == uuid || v.Status.InstanceUUID == "" && v.Spec.URL == url {
 			names[v.Name] = true
 		}
 	}
 	if len(names) == 0 && !hasDefault {
-		names[defaultVCenter] = true
+		names[vmv1alpha1.DefaultVCenter] = true
 	}
 	return names
 }
