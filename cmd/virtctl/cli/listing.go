@@ -48,12 +48,18 @@ func (l *Listing) AddFlag(cmd *cobra.Command) {
 // Table reports whether the command prints its own table.
 func (l *Listing) Table() bool { return l.format == OutputTable }
 
+// PrintName writes a name with its kind, as kubectl -o name does.
+func PrintName(out io.Writer, kind schema.GroupKind, name string) error {
+	_, err := fmt.Fprintf(out, "%s/%s\n", strings.ToLower(kind.String()), Printable(name))
+	return err
+}
+
 // Print writes the entries in a format for programs.
 func (l *Listing) Print(out io.Writer, entries []Entry) error {
 	items := []any{}
 	for _, e := range entries {
 		if l.format == OutputName && e.Name != "" {
-			if _, err := fmt.Fprintf(out, "%s/%s\n", strings.ToLower(e.Kind.String()), Printable(e.Name)); err != nil {
+			if err := PrintName(out, e.Kind, e.Name); err != nil {
 				return err
 			}
 		}

@@ -42,7 +42,9 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 			}
 			if output == cli.OutputName {
 				for _, o := range report.Orphans {
-					fmt.Fprintf(f.Streams.Out, "virtualmachine.vm.slipway.dev/%s\n", cli.Printable(o.Name))
+					if err := cli.PrintName(f.Streams.Out, cli.MachineKind, o.Name); err != nil {
+						return err
+					}
 				}
 				return cli.Uncovered(report)
 			}
