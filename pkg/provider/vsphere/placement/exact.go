@@ -93,7 +93,7 @@ const maxPathsShown = 10
 // NotUsableError.
 type UnspecifiedError struct {
 	*NotUsableError
-	// What is the kind of object.
+	// What names the kind of object, for example WhatNetwork.
 	What string
 	// Candidates are the first of the objects, in the order of their inventory paths. More is the number of the others.
 	Candidates []SurveyResult
@@ -104,23 +104,26 @@ type UnspecifiedError struct {
 func (e *UnspecifiedError) Unwrap() error { return e.NotUsableError }
 
 // AmbiguousError returns a NotUsableError with the inventory paths of the objects that have a name, or an
-// UnspecifiedError with those of all objects if the name is empty. NSX port groups can also have the same path (find.Finder.Network). In that case it lists
-// managed object IDs, which are valid names too.
+// UnspecifiedError with those of all objects if the name is empty. NSX port groups can also have the same path
+// (find.Finder.Network). In that case it lists managed object IDs, which are valid names too.
 func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, refs []types.ManagedObjectReference) error {
 	message := fmt.Sprintf("vSphere has %d %ss with the name %q: use an inventory path", len(refs), what, name)
 	if name == "" {
 		message = fmt.Sprintf("vSphere has more than one %s: specify one", what)
 	}
-	var paths []string
 	var candidates []SurveyResult
 	for _, ref := range refs[:min(len(refs), maxPathsShown)] {
 		path, err := find.InventoryPath(ctx, c, ref)
 		if err != nil {
 			return fmt.Errorf("reading the inventory path of %s %s: %w", what, ref.Value, err)
 		}
-		paths, candidates = append(paths, path), append(candidates, SurveyResult{What: what, Path: path, Ref: ref})
+		candidates = append(candidates, SurveyResult{What: what, Path: path, Ref: ref})
 	}
-	slices.Sort(paths)
+	slices.SortFunc(candidates, func(a, b SurveyResult) int { return cmp.Compare(a.Path, b.Path) })
+	var paths []string
+	for i := range candidates {
+		paths = append(paths, candidates[i].Path)
+	}
 	if distinct := slices.Compact(slices.Clone(paths)); len(distinct) < len(paths) {
 		message, paths = fmt.Sprintf("vSphere has %d %ss with the name %q: use a managed object ID", len(refs), what, name), nil
 		for _, ref := range refs[:min(len(refs), maxPathsShown)] {
@@ -137,7 +140,6 @@ func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, ref
 	if name != "" {
 		return unusable
 	}
-	slices.SortFunc(candidates, func(a, b SurveyResult) int { return cmp.Compare(a.Path, b.Path) })
 	return &UnspecifiedError{NotUsableError: unusable, What: what, Candidates: candidates, More: more}
 }
 

@@ -33,7 +33,7 @@ const (
 type SurveyResult struct {
 	// Zone is the zone that names the object. It is empty for an object from the flags.
 	Zone string
-	// What is the kind of object.
+	// What names the kind of object, for example WhatNetwork.
 	What string
 	// Path is the object's inventory path or its name in the zone.
 	Path string
