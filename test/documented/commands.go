@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,20 +27,44 @@ func Commands(root, page, heading string) ([]string, error) {
 	}
 	section, _, _ = strings.Cut(section, "\n#")
 	var all []string
-	isCommand := false
-	for line := range strings.Lines(section) {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "```console" || line == "```sh":
-			isCommand = true
-		case strings.HasPrefix(line, "```"):
-			isCommand = false
-		case isCommand && line != "":
-			all = append(all, line)
+	for _, b := range Blocks(section, "console", "sh") {
+		for line := range strings.Lines(b.Text) {
+			if line = strings.TrimSpace(line); line != "" {
+				all = append(all, line)
+			}
 		}
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("section %q of %s has no commands", heading, page)
 	}
 	return all, nil
+}
+
+// Block is a fenced block.
+type Block struct {
+	// Line is the line of the block's opening fence, from 1.
+	Line int
+	// Text has the lines between the fences.
+	Text string
+}
+
+// Blocks returns the fenced blocks of a Markdown text that have one of the languages.
+func Blocks(text string, languages ...string) []Block {
+	var all []Block
+	fenced, wanted := false, false
+	for i, line := range strings.Split(text, "\n") {
+		language, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case fence && !fenced:
+			fenced, wanted = true, slices.Contains(languages, language)
+			if wanted {
+				all = append(all, Block{Line: i + 1})
+			}
+		case fence:
+			fenced, wanted = false, false
+		case wanted:
+			all[len(all)-1].Text += line + "\n"
+		}
+	}
+	return all
 }
