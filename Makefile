@@ -74,7 +74,7 @@ build: ## Build our own programs into bin/.
 	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
 	@mkdir -p bin
 	@hack/alone.sh bin $(GO) build -o bin/ $(OWN)
-	@for plugin in virt slipway; do ln -sf virtctl bin/kubectl-$$plugin && install -m 755 hack/kubectl_complete-$$plugin bin/ || exit; done
+	@for plugin in virt slipway; do ln -sf virtctl bin/kubectl-$$plugin && install -m 755 hack/kubectl_complete.sh bin/kubectl_complete-$$plugin || exit; done
 
 .PHONY: tools
 tools: ## Build kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl into bin/, once, and our own programs with them.

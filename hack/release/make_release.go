@@ -106,12 +106,12 @@ func (r *release) archive(ctx context.Context, p build.Platform, programs ...pro
 	if p.OS == "windows" {
 		format, suffix = archive.Zip, ".zip"
 	} else if name == virtctl.name {
-		for _, file := range []string{"kubectl_complete-virt", "kubectl_complete-slipway"} {
-			completion, err := r.read("hack/" + file)
-			if err != nil {
-				return none, err
-			}
-			files = append(files, archive.File{Name: file, Mode: 0o755, Data: completion})
+		completion, err := r.read("hack/kubectl_complete.sh")
+		if err != nil {
+			return none, err
+		}
+		for _, plugin := range []string{"virt", "slipway"} {
+			files = append(files, archive.File{Name: "kubectl_complete-" + plugin, Mode: 0o755, Data: completion})
 		}
 	}
 	made.Name = fmt.Sprintf("%s_%s_%s%s", name, r.version, p.Name(), suffix)
