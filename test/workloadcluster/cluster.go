@@ -91,7 +91,7 @@ func (c *Cluster) RestConfig() *rest.Config { return c.inner.RestConfig() }
 // Kubeconfig returns a self-contained kubeconfig of an administrator.
 func (c *Cluster) Kubeconfig() []byte { return c.kubeconfig }
 
-// UserKubeconfig returns the kubeconfig of an ordinary user, who has only the permissions that RBAC of the workload
+// UserKubeconfig returns the kubeconfig of an ordinary user with only the permissions that RBAC of the workload
 // cluster grants.
 func (c *Cluster) UserKubeconfig(name string, groups ...string) ([]byte, error) {
 	path, err := c.inner.UserKubeconfig(name, groups...)
